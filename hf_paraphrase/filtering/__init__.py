@@ -1,8 +1,8 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
-In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
-(`filter`). `measuring` applies the `measures/`, `selections` says what is kept, `filter_pipeline` keeps it.
-`language_model` makes what a measure needs, `tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
+Both commands read and write folders of pairs: `score` adds measures as columns, `filter` removes pairs. `measuring`
+applies the `measures/`, `selections` parses predicates, `filter_pipeline` applies them. `language_model` estimates the
+model of a measure, `tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The recipe of the verb `filter`: a data folder of pairs in, a data folder of the pairs that pass every step out."""
+"""The command `filter`: writes the pairs of a data folder that pass every step."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class FilterSettings(FilterPipeline):
 
 @recipe(FilterSettings)
 def filter(settings: FilterSettings) -> DataFolder:
-    """Keep the pairs of a data folder that pass every step (paper 000, section 5.4)."""
+    """Keep the pairs of a data folder that pass every step (Wieting et al. 2017, section 5.4)."""
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
     makes_random = bool(settings.noise) or settings.negatives is not None

@@ -1,7 +1,7 @@
-"""Which rows a filter keeps: its steps, and two passes over the pairs, one to choose rows and one to copy them.
+"""The steps of a filter, and two passes over the pairs: the first chooses rows, the second copies them.
 
-Only a small number a row, and for the steps that compare rows a few numbers a surviving row, are held in memory; the
-pairs themselves stream through as record batches, but for those that `--noise` and `--negatives` change.
+Memory holds one number per row, and a few more per remaining row for the steps that compare rows. The pairs stream
+through as record batches, unless `--noise` or `--negatives` changes them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FilterPipeline(DecontaminationSettings):
         "comparisons of a column with numbers or text, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' "
         "'language=en' 'domain in news,law', or "
         f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
-        "if they are not columns yet; score adds those that need a model, such as perplexity",
+        "if they are not columns yet; score adds columns that need a model, such as perplexity",
         [],
     )
     one_per_reference: str | None = setting(
@@ -52,7 +52,7 @@ class FilterPipeline(DecontaminationSettings):
     )
     max_tokens: int | None = setting(
         "keep the first of the remaining pairs, until both sides together have N tokens (words between white space): "
-        "as much training data as another set has (paper 003, section 4.3)",
+        "as much training data as another set has (Sjöblom et al. 2018, section 4.3)",
         None,
         at_least=1,
     )
@@ -71,7 +71,7 @@ class FilterPipeline(DecontaminationSettings):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the steps look at; those of named selections too."""
+        """The columns that the steps read, including the columns of named selections."""
         wanted = [column for selection in self.selections for column in selection.columns]
         wanted += ["rank"] if self.one_per_reference is not None else []
         return tuple(dict.fromkeys(wanted))
@@ -129,13 +129,13 @@ class RowSelection:
         return np.asarray(self.passed == len(self.funnel))
 
     def add(self, step: str, rows: np.ndarray) -> None:
-        """Note that some rows passed a step."""
+        """Record that some rows passed a step."""
         self.passed[rows] += 1
         self.funnel[step] = self.funnel.get(step, 0) + len(rows)
 
 
 def funnel_table(funnel: Mapping[str, int]) -> str:
-    """Format a funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
+    """Format a funnel as a Markdown table: pairs left, pairs removed by the step, and the percentage left."""
     rows = []
     previous = first = next(iter(funnel.values()), 0)
     for step, count in funnel.items():
@@ -146,7 +146,7 @@ def funnel_table(funnel: Mapping[str, int]) -> str:
 
 
 def check_any_left(selected: RowSelection, split: str, folder: DataFolder) -> None:
-    """Refuse a filter that leaves nothing."""
+    """Raise an error if a filter leaves no row."""
     counts = selected.funnel or {"read": 0}
     step = next((name for name, count in counts.items() if count == 0), None)
     if step is not None:
@@ -186,7 +186,7 @@ def choose_rows(
 
 
 def _numbers(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
-    """Return what the steps that compare rows look at: the row, and as asked for its reference, rank and tokens."""
+    """Return the row numbers and, as the steps that compare rows need them, reference, rank and tokens."""
     numbers = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
         texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
@@ -200,7 +200,7 @@ def _numbers(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
 
 
 def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterPipeline, selected: RowSelection) -> None:
-    """Take the steps that compare rows."""
+    """Apply the steps that compare rows."""
 
     def take(step: str, places: np.ndarray | slice) -> None:
         nonlocal numbers

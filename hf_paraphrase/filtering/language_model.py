@@ -86,8 +86,8 @@ def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[st
 def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
     """Compute what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
 
-    Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them, except
-    bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys are
+    Trigrams count as often as they occur. Bigrams and words count as many distinct words as precede them. Bigrams
+    that begin with `<s>` have no predecessor: they count as often as they occur. Keys are
     ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
     """
     words, keys, occurrences = trigrams
@@ -187,7 +187,7 @@ def train_language_model(
 
 
 def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list[str]:
-    """Draw distinct references of a split, in its order, to be held out from the pairs (paper 000, section 5.6).
+    """Draw distinct references of a split, to hold out from the pairs (Wieting et al. 2017, section 5.6).
 
     The draw depends on the seed and the set of references alone, not on their order, and memory grows with `count`
     alone. An empty reference is never drawn.

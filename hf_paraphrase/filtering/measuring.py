@@ -54,7 +54,7 @@ class Measures(Mapping[str, Measure]):
 
 @dataclass(frozen=True)
 class PairScorer(BatchFunction):
-    """Add the columns of measures to pairs; one that was there before is replaced in its place.
+    """Add the columns of measures to pairs; existing ones are replaced.
 
     Attributes:
         names: The measures, names of :data:`~hf_paraphrase.registry.MEASURES`.
@@ -88,9 +88,9 @@ def choose_measures(
 ) -> list[str]:
     """Check a choice of measures against the columns of a data set.
 
-    Without names all are taken whose columns are there and that have the option they need, but for those that are not
-    computed by default, or mean nothing across languages: of the former the ones with an option. The names come in the
-    order of the registry.
+    Without names all default measures are chosen whose columns and required options are given; for a bitext, only
+    measures that compare two languages. A given option also chooses its measure. The names keep the order of the
+    registry.
     """
     measures = measures or Measures()
     is_bitext = sides_of(present) != SIDES
@@ -116,7 +116,7 @@ def choose_measures(
 
 
 def measurable_columns(present: Sequence[str]) -> list[str]:
-    """List the columns of numbers that can be computed from those of a data set without any option."""
+    """List the numeric columns that can be computed from the columns of a data set without any option."""
     return [
         column
         for measure in Measures().values()
@@ -127,7 +127,7 @@ def measurable_columns(present: Sequence[str]) -> list[str]:
 
 
 def _readable(present: Sequence[str]) -> set[str]:
-    """Return the columns that measures can read: of a bitext also those for which its sides stand."""
+    """Return the columns that measures can read; the sides of a bitext also count as `sentence1` and `sentence2`."""
     return {*present} if sides_of(present) == SIDES else {*present, *SIDES}
 
 
@@ -138,14 +138,14 @@ def measures_of(columns: Iterable[str]) -> list[str]:
 
 
 def columns_read(columns: Iterable[str], present: Sequence[str]) -> set[str]:
-    """Return what is read for some columns: themselves where they are there, else what their measures require."""
+    """Return the columns to read for some columns: the columns themselves, or the inputs of their measures."""
     measures = Measures()
     lacking = {column for column in columns if column not in present}
     return {*columns} - lacking | {column for name in measures_of(lacking) for column in measures[name].requires}
 
 
 def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return a table of pairs with those of some columns that it lacks, where they can be measured."""
+    """Add the missing ones of some columns to a table of pairs, if they can be measured."""
     present = _readable(table.schema.names)
     scored = add_measures(table, measures_of(column for column in columns if column not in present))
     for column in scored.schema.names:
@@ -155,7 +155,7 @@ def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def add_measures(table: pa.Table, names: Sequence[str], measures: Measures | None = None) -> pa.Table:
-    """Add the columns of measures to pairs; one of the same name is replaced in its place."""
+    """Add the columns of measures to pairs; existing columns of the same name are replaced."""
     measures = measures or Measures()
     computed: dict[str, list[np.ndarray]] = {}
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):

@@ -1,4 +1,4 @@
-"""A batch of pairs with what several measures share: the lower-cased texts, the tokens, and the shared n-grams."""
+"""A batch of pairs with the lower-cased texts, tokens and shared n-grams that several measures use."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ BITEXT_SIDES = ("source", "target")
 
 
 def sides_of(columns: Iterable[str]) -> tuple[str, str]:
-    """Return the columns of the two sentences: of a bitext `source` and `target`, else those of pairs."""
+    """Return the columns of the sides: `source` and `target` for a bitext, else `sentence1` and `sentence2`."""
     columns = set(columns)
     return BITEXT_SIDES if columns >= set(BITEXT_SIDES) and not columns & set(SIDES) else SIDES
 
 
 class PairBatch:
-    """A table of pairs; what measures share is computed once, when one first asks for it.
+    """A table of pairs; intermediate results that measures share are computed once, at first use.
 
     Args:
-        table: Pairs with the string columns `sentence1` and `sentence2`, or a bitext, of which `source` and `target`
-            stand for them; a missing sentence counts as empty.
+        table: Pairs with the string columns `sentence1` and `sentence2`, or a bitext with `source` and `target`
+        instead;
+            a missing sentence counts as empty.
     """
 
     def __init__(self, table: pa.Table) -> None:

@@ -1,7 +1,7 @@
-"""Random pairs among true ones: a known share of noise in the positives, and as many negatives.
+"""Add random pairs to true ones: a given fraction of noise among the positives, and negatives.
 
-Paper 003 (Sjöblom, Creutz and Aulamo 2018) trains on pairs of which an estimated share is wrong (section 4.2, Table 3)
-and on as many random pairs as negatives (section 3.2). Here the share of wrong pairs is known, because they are made.
+Sjöblom, Creutz and Aulamo (2018) train on pairs with an estimated fraction of wrong ones (section 4.2, Table 3), and
+on an equal number of random pairs as negatives (section 3.2). Here the fraction of wrong pairs is exact.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def with_random_pairs(
     path: Path | None = None,
     class_names: Mapping[str, Sequence[str]] | None = None,
 ) -> list[pa.Table]:
-    """Make some pairs random, and add as many negatives as pairs; return the positives, then the negatives.
+    """Make some pairs random and add an equal number of negatives; return the positives, then the negatives.
 
     A random pair is a first sentence with the second sentence of another pair; each second sentence is used once
     among the positives, and once more among the negatives. None is a pair of the data, in either order, and no
     sentence is paired with itself. What described a pair as a whole (scores, ids, the pivot) is null in a random one.
 
     Rows get the column `noise`, 1 for a random pair among the positives, where there is noise, and `label`, 1 for
-    positives and 0 for negatives, where there are some. `noise` is the share of the pairs that are to be random, drawn
-    with `seed`; `negatives` is the seed of the negatives.
+    positives and 0 for negatives, where there are some. `noise` is the fraction of random pairs, drawn with
+    `seed`; `negatives` is the seed of the negatives.
     """
     # Without any label, as in the training part of Opusparcus, a pair is taken for a paraphrase.
     label = find_label(pairs.column_names)
@@ -102,8 +102,8 @@ def random_negatives(
     """Draw for every pair another second sentence, so that each sentence is used exactly once more.
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
-    of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (those of the data
-    themselves and of `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys,
+    of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (the pairs of the
+    data and of `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys,
     uint64 (pairs,). Returns for each pair the row of the second sentence it gets, a permutation.
     """
     generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])

@@ -1,4 +1,4 @@
-"""The recipe of the verb `score`: a data folder of pairs in, the same pairs with measures as columns out."""
+"""The command `score`: adds measures as columns to a data folder of pairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ROWS_WORTH_A_PROCESS = 5_000
 class ScoreSettings(ShardSettings):
     """Add measures as columns to every split of a folder of pairs, or of a bitext; all rows and columns are kept.
 
-    Only --hold-out removes rows: those of the references on which it estimates the language model.
+    Only --hold-out removes rows: the pairs of the references that the language model is estimated on.
     """
 
     pairs: str = setting(
@@ -47,7 +47,7 @@ class ScoreSettings(ShardSettings):
     )
     output: str = setting("output data folder; it appears only when complete")
     measures: list[str] = setting(
-        "by default those whose columns the pairs have and whose models are given, except "
+        "by default all measures with their columns and models given, except "
         f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}",
         [],
         choices=MEASURES,
@@ -60,8 +60,8 @@ class ScoreSettings(ShardSettings):
         path=True,
     )
     hold_out: int | None = setting(
-        "remove N references, with all their pairs, and estimate the language model on them (paper 000: 40,000); the "
-        "output contains them as held_out.txt",
+        "remove N references, with all their pairs, and estimate the model on them (Wieting et al. 2017: 40,000); "
+        "the output contains them as held_out.txt",
         None,
         at_least=1,
         excludes="language_model",
@@ -87,10 +87,10 @@ class ScoreSettings(ShardSettings):
 
 @recipe(ScoreSettings, MEASURES)
 def score(settings: ScoreSettings) -> DataFolder:
-    """Add measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
+    """Add measures as columns to every split of a folder of pairs (Wieting et al. 2017, sections 5.5 to 5.7).
 
-    The options of measures that were registered later are fields as well. Returns the folder, while parts are missing
-    that of the incomplete work.
+    The options of measures that were registered later are fields as well. Returns the output folder, or the folder of
+    the incomplete job while other parts are missing.
     """
     folder = DataFolder(settings.pairs)
     options_given: Any = settings  # with the fields of the measures

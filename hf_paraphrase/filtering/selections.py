@@ -1,8 +1,8 @@
 """Selections: predicates on columns, written as `overlap_1<=0.7` or `5<=length<=30`, or called by their names.
 
-A name is that of a function in :data:`~hf_paraphrase.registry.SELECTIONS`, whose parameters are called like the
-columns that it uses. Numbers come to it as float64 (rows,), NaN where one is missing; texts as a list of them, the
-empty one where one is missing. It returns which rows are kept, bool (rows,).
+A name refers to a function in :data:`~hf_paraphrase.registry.SELECTIONS`. Its parameters have the names of the columns
+that it uses: numbers arrive as float64 (rows,) with NaN for missing values, texts as a list with empty strings for
+missing ones. It returns which rows to keep, bool (rows,).
 
 The grammar of comparisons, with white space allowed between their parts:
 
@@ -13,8 +13,8 @@ The grammar of comparisons, with white space allowed between their parts:
     column     = a letter or "_", then letters, digits and "_"
     number     = a decimal number, with sign and exponent if need be
 
-With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may stand in quotes; a column of text is compared
-with what is written (`language=en`, `domain in news,law`). Several selections are and-ed. A missing value or NaN
+With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may be quoted; a column of text is compared
+with the literal text (`language=en`, `domain in news,law`). Several selections are and-ed. A missing value or NaN
 satisfies no comparison, `!=` included.
 """
 
@@ -69,8 +69,8 @@ class Selection:
         text: What the user wrote.
         columns: The columns it uses.
         conditions: Of a comparison one or two pairs of operator and number, the column's value standing on the left.
-        texts: What a column of text is compared with; None where only numbers can be.
-        negated: Whether the texts are those that a kept row must not have.
+        texts: The texts that a column is compared with; None if it can only be compared with numbers.
+        negated: Whether a kept row must have none of the texts.
         function: Called with the columns; tells which rows are kept, bool (rows,).
     """
 
@@ -153,7 +153,7 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
-    """Check that columns are there, or can be measured."""
+    """Check that columns exist or can be measured."""
     measurable = measurable_columns(schema.names)
     sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
     for column in (sides.get(column, column) for column in columns):

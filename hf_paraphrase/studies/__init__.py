@@ -1,8 +1,8 @@
-"""A package for each study: all that only one of the papers needs; the core imports none of them.
+"""A package for each study; the core does not import them.
 
-`analysis` compares back-translations with references (paper 000, its tables 9 to 11), `supervised` and `gates` are of
-paper 001, `mining` of 002, `detection` of 003, `expansion` and `sdae` of 004. The recipes of each are named in its
-`__init__`.
+`analysis` compares back-translations with references (Wieting et al. 2017, tables 9 to 11). `gates` belongs to Gimpel
+et al., `mining` to Grégoire and Langlais (2017), `detection` to Sjöblom et al. (2018), `expansion` and `sdae` to paper
+004. `supervised` only keeps old imports working.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def save_plot(figure: Any, path: Path) -> None:
         # A script that the font lacks shows as boxes; the text itself is in the report.
         warnings.filterwarnings("ignore", message="Glyph")
         save_figure(figure, path)
-        # The places that the parts of the figure now have will do for the second file: finding them takes the longest.
+        # The layout of the figure is computed once and serves for the second file: finding them takes the longest.
         figure.set_layout_engine(None)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
 

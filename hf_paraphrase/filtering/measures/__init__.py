@@ -1,7 +1,7 @@
 """Measures of pairs; :data:`~hf_paraphrase.registry.MEASURES` names them.
 
-A measure reads columns of a batch of pairs and adds columns. `wording` has those of words alone, `models` those that
-load something, with their options.
+A measure reads columns of a batch of pairs and adds columns. The measures in `wording` compare words, the measures in
+`models` load a model.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Measure(ABC):
 
     A measure is a frozen dataclass that is registered in :data:`~hf_paraphrase.registry.MEASURES`. Its fields are its
     options, each made by :func:`~hf_paraphrase.settings.setting` with a default: `score` has a flag for each of them.
-    What such a measure loads it loads when it first computes, so that it travels to other processes as its options.
+    A measure loads its model at first use, so that only its options travel to other processes.
     The first line of its docstring is its description on a card.
 
     Attributes:
         requires: The columns it reads.
-        texts: Those of its columns that hold text.
-        for_bitext: Whether it is computed unasked for a bitext, of which the sides are in two languages.
-        by_default: Whether it is computed unasked, where the columns it reads and the option it needs are there.
-        needs: The option that it cannot do without.
-        models: Those of its options that name model folders, or repositories of the Hub.
+        texts: Its columns of text.
+        for_bitext: Whether it is computed by default for a bitext.
+        by_default: Whether it is computed by default if its columns and its option are given.
+        needs: The option that it requires.
+        models: The options that name model folders, or repositories of the Hub.
     """
 
     texts: ClassVar[tuple[str, ...]] = ()
@@ -57,7 +57,7 @@ class Measure(ABC):
 
     @property
     def lacks(self) -> str | None:
-        """The option that it cannot do without and that it was not given; None if it can compute."""
+        """The required option that is missing; None if the measure can be computed."""
         return self.needs if self.needs is not None and getattr(self, self.needs) is None else None
 
     @classmethod

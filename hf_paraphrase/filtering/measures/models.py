@@ -1,6 +1,6 @@
 """Measures that ask a model: a sentence encoder, a language model, a classifier, a translation model.
 
-All but the first are those of Wieting, Mallinson and Gimpel (2017), sections 5.6 and 5.6.1. Last come the languages.
+Most are defined by Wieting, Mallinson and Gimpel (2017), sections 5.6 and 5.6.1.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class TranslationCost(Measure):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """The columns it reads: with a translation model `source`, else those that back-translation leaves."""
+        """The columns it reads: `source` with a translation model, else the columns written by back-translation."""
         return ("log_prob", "num_tokens") if self.translation_model is None else ("source", "sentence2")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
@@ -242,7 +242,7 @@ class LanguageIdentification(Measure):
 
 @dataclass(frozen=True)
 class SourceLanguageIdentification(Measure):
-    """Identify the language of the source, as `language` does that of the translation.
+    """Identify the language of the source; see `language`.
 
     * `language_source`, `language_probability_source`: as `language` and `language_probability`, of `source`.
     """

@@ -32,7 +32,7 @@ class Length(Measure):
 
 @dataclass(frozen=True)
 class Overlap(Measure):
-    """Compute the share of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
+    """Compute the fraction of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
 
     The n-grams are of lower-cased tokens. "Shorter" is by number of n-grams; of equally long sides `sentence1` counts
     as the shorter. Every occurrence counts, and a repeated n-gram is present as soon as the longer side has it once,
@@ -98,7 +98,7 @@ class EditDistance(Measure):
 
 @dataclass(frozen=True)
 class Repetition(Measure):
-    """Compute the share of the words and of the trigrams of a sentence that occurred before in the same sentence.
+    """Compute the fraction of the words and trigrams of a sentence that repeat earlier ones of the sentence.
 
     * `repetition_1`: of the tokens of `sentence2` with at least three characters.
     * `repetition_3`: of the trigrams of tokens of `sentence2`, punctuation included.
@@ -123,7 +123,7 @@ class Repetition(Measure):
 
 @dataclass(frozen=True)
 class SourceCopyRate(Measure):
-    """Compute the share of the words of the translation that stand in the source in the same form: untranslated ones.
+    """Compute the fraction of the words of the translation that occur in the source, as untranslated words do.
 
     `copy_rate_source` counts the lower-cased tokens of `sentence2` with at least three characters; names and numbers
     are among them rightly. NaN where there is no such word.

@@ -1,4 +1,4 @@
-"""Choosing a selection of pairs: encoders are trained on many, and the dev set chooses (paper 000, section 5.4).
+"""Choose a selection of pairs by training encoders on many of them (Wieting et al. 2017, section 5.4).
 
 Folders of pairs and a dev set go in, tables, a plot and a card come out. Start with `grid_search`, the recipe `tune`:
 `runs` draws the pairs of a selection and trains encoders on them, `results` chooses and shows.

@@ -1,4 +1,4 @@
-"""The recipe of the verb `tune`: encoders are trained on many selections of pairs, and the dev set chooses."""
+"""The command `tune`: trains encoders on many selections of pairs, and chooses one on the dev set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GRIDS: dict[str, list[str]] = {
     ],
     _BINS: ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"],
 }
-"""The ranges of paper 000 that have a name: table 6, both ends included, and the bins of table 5."""
+"""The ranges of Wieting et al. 2017 that have a name: table 6, both ends included, and the bins of table 5."""
 
 
 @dataclass(kw_only=True)
@@ -40,8 +40,8 @@ class TuneSettings(Settings):
 
     Test means are reported for the chosen selection and the random one, over several seeds, with the confidence
     interval of their difference over seeds and sentence pairs of the test sets; also for all other cells, with the
-    seeds of the grid, and for the last against the first of length_bins (table 5). They are not used to choose. Of
-    ranked translations of a reference the best one is used.
+    seeds of the grid, and for the last against the first of length_bins (table 5). They are not used to choose. If a
+    reference has ranked translations, the best one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
@@ -119,8 +119,8 @@ class TuneSettings(Settings):
 def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tuple[str, str]]:
     """List the ranges of some grids with the names of their filters, the random selection first.
 
-    Those of `keep` over the same columns are one grid, named after them (`bleu`, `bleu+overlap_1`), and join that of
-    :data:`GRIDS` if there is one; commas join comparisons that must all hold.
+    The ranges of `keep` over the same columns form one grid, named after the columns (`bleu`, `bleu+overlap_1`), or
+    extend the grid of that name in :data:`GRIDS`; commas join comparisons that must all hold.
     """
     ranges = [(RANDOM, ""), *((name, text) for name in filters for text in GRIDS[name])]
     for text in keep:
@@ -135,7 +135,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tupl
 
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> str:
-    """Train encoders on many selections of pairs, and choose on the dev set (paper 000, section 5.4).
+    """Train encoders on many selections of pairs, and choose on the dev set (Wieting et al. 2017, section 5.4).
 
     Returns the table of the filters; `provenance.json` of the output has all runs.
     """
@@ -212,7 +212,7 @@ def tune(settings: TuneSettings) -> str:
 
 
 def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: str) -> Runs:
-    """Make the runs of some cells; a cell of which the filter selects nothing has none."""
+    """Make the runs of some cells; a cell without selected pairs has none."""
     made: Runs = {}
     with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
         for cell in cells:
@@ -225,7 +225,7 @@ def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: 
             if found:
                 made[cell] = found
             else:
-                log(f"{cell.data}: nothing is selected by {cell.range}; left out")
+                log(f"{cell.data}: {cell.range} selects no pair; left out")
     return made
 
 

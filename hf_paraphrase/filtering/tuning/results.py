@@ -1,6 +1,6 @@
-"""The results of a grid of training runs: what the dev set chooses, its test scores, and tables.
+"""The results of a grid of training runs: the choice by the dev set, its test scores, and tables.
 
-Nothing here uses a test score before the choice is made.
+The choice never uses a test score.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...tables import format_table, number
 from ...training.verdicts import EQUIVALENCE, Difference, bootstrap_means, difference, mean_difference, spread
 
 RANDOM = "random"
-"""The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
+"""The baseline of all filters: pairs drawn at random."""
 _JUDGED = ["minus {} [95 %]", "helps", f"within ± {EQUIVALENCE:g}"]
 
 
@@ -32,7 +32,7 @@ class Cell:
 
     @property
     def keep(self) -> tuple[str, ...]:
-        """The comparisons of its range, all of which must hold."""
+        """The comparisons of its range; all must hold."""
         return tuple(part.strip() for part in self.range.split(",") if part.strip())
 
     @property
@@ -57,7 +57,7 @@ class TuningRun:
     similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
 
     def record(self) -> dict[str, float]:
-        """Return what `provenance.json` says of the run."""
+        """Return the record of the run for `provenance.json`."""
         return {name: getattr(self, name) for name in ("seed", "available", "pairs", "dev", "epoch")}
 
     @property
@@ -68,11 +68,11 @@ class TuningRun:
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """A cell beside another of the same data, as a rule the random selection.
+    """A cell and a baseline of the same data, usually the random selection.
 
     Attributes:
-        baseline: The runs of the other, one a seed.
-        difference: Test mean minus that of the other; None without test sets.
+        baseline: The runs of the baseline, one per seed.
+        difference: Test mean minus the test mean of the baseline; None without test sets.
     """
 
     cell: Cell
@@ -91,7 +91,7 @@ class ComparedCell:
         return mean_test(self.runs)
 
     def record(self) -> dict[str, Any]:
-        """Return what `provenance.json` says of the cell."""
+        """Return the record of the cell for `provenance.json`."""
         return {
             **vars(self.cell),
             "dev": self.dev,
@@ -104,7 +104,7 @@ class ComparedCell:
 
 
 Runs = dict[Cell, list[TuningRun]]
-"""The runs of every cell, one a seed."""
+"""The runs of every cell, one per seed."""
 
 
 def mean_test(runs: Iterable[TuningRun]) -> float | None:
@@ -149,7 +149,7 @@ def compare_cells(
 def filters_table(
     compared: Mapping[tuple[str, str, str], ComparedCell], data: Sequence[str], encoders: Sequence[str], tested: bool
 ) -> str:
-    """Format tables 6, 7 and 12: a row a filter, means over the data sets of what was chosen by dev.
+    """Format tables 6, 7 and 12: one row per filter, with the means of the chosen cells over the data sets.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
@@ -194,7 +194,7 @@ def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RA
 
 
 def _judged(item: Difference | None, comparisons: int) -> list[str]:
-    """Write a gain with its interval, whether it is one, and whether it is next to nothing."""
+    """Format a gain with its interval and its two verdicts."""
     if item is None:
         return [""] * len(_JUDGED)
     interval = item.interval(comparisons)

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from ...encoders.encoder_vocabulary import EncoderVocabulary
 
 RUNS = "runs"
-"""The folder of the records, one JSON file a run."""
+"""The folder of the records, one JSON file per run."""
 
 
 class SelectionPool:
-    """Choose the rows that `filter` keeps, among those that can be trained on, once for each range and seed.
+    """Choose the rows that `filter` keeps among the trainable ones, once for each range and seed.
 
     A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
     was asked for wherever enough rows are left.
 
     Attributes:
-        usable: Selections with which `filter` leaves those out too.
+        usable: Selections with which `filter` leaves the other rows out too.
         sentences: Both sides of all rows.
     """
 
@@ -67,7 +67,7 @@ class SelectionPool:
 
 
 class TuningRuns:
-    """Make training runs; what they share is made once, and a run that is recorded in `folder` is not made again.
+    """Make training runs that share vocabularies and dev sets; runs that `folder` has a record of are not repeated.
 
     Two filters that select the same pairs share a run.
     """

@@ -1,4 +1,4 @@
-"""Entropy of n-grams, repetition and rarity of words, and what goes with them (paper 000, section 5.6.1)."""
+"""Entropy of n-grams, repetition and rarity of words, and their correlations (Wieting et al. 2017, section 5.6.1)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NgramOccurrences:
 
     @property
     def repetition(self) -> NDArray[np.float64]:
-        """The share of repetitions in each sentence (sentences,); 0 where nothing counts."""
+        """The fraction of repetitions in each sentence (sentences,); 0 where nothing counts."""
         return np.asarray(self.repeated / np.maximum(self.considered, 1), np.float64)
 
     def entropy(self, weights: NDArray[np.float64] | None = None) -> float:
@@ -54,7 +54,7 @@ class NgramOccurrences:
         return float(np.log2(total) - (counts * np.log2(counts)).sum() / total) if total else 0.0
 
     def repetition_rate(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Compute the share of repetitions among all occurrences that count, in per cent."""
+        """Compute the percentage of repetitions among all counted occurrences."""
         considered = self.considered if weights is None else weights * self.considered
         repeated = self.repeated if weights is None else weights * self.repeated
         total = float(considered.sum())
@@ -129,7 +129,7 @@ def document_frequencies(texts: Iterable[str]) -> Counter[str]:
 def average_idf(texts: Sequence[str], frequencies: Mapping[str, int], documents: int) -> NDArray[np.float64]:
     """Compute the mean inverse document frequency of the tokens of each sentence (sentences,); NaN without tokens.
 
-    idf(t) = ln((N + 1) / (df(t) + 1)), N being the number of documents, df(t) the number of those with t.
+    idf(t) = ln((N + 1) / (df(t) + 1)), N being the number of documents, df(t) the number of documents with t.
     """
     means = np.full(len(texts), np.nan)
     for place, text in enumerate(texts):
@@ -144,7 +144,7 @@ def rank_correlations(
 ) -> dict[str, Interval]:
     """Correlate P(reference) (sentences,) with properties of the same sentences, in which NaN leaves one out.
 
-    Spearman's rho × 100. The interval is that of Fisher's transformation with the variance 1.06 / (n − 3) for ranks
+    Spearman's rho × 100. The interval uses Fisher's transformation with the variance 1.06 / (n − 3) for ranks
     (Fieller, Hartley and Pearson 1957), of 95 % for all properties together (Bonferroni).
     """
     correlations = {}

@@ -1,4 +1,4 @@
-"""The recipe of the verb `analyze pairs`: back-translated pairs in, how they differ from references out."""
+"""The command `analyze pairs`: reports how back-translations differ from references."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _FEWEST = 30
 
 @dataclass(kw_only=True)
 class PairAnalysisSettings(ReportSettings):
-    """Report how translations differ from references: tables 9 to 11 of paper 000.
+    """Report how translations differ from references: tables 9 to 11 of Wieting et al. 2017.
 
-    Of each reference one translation is drawn at random. With a classifier the report shows what it relies on.
+    One translation of each reference is drawn at random. With a classifier the report shows the cues it relies on.
     """
 
     pairs: str = setting(
@@ -76,7 +76,7 @@ class PairSample:
 
 @recipe(PairAnalysisSettings)
 def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
-    """Report how translations differ from references: tables 9 to 11 of paper 000.
+    """Report how translations differ from references: tables 9 to 11 of Wieting et al. 2017.
 
     Returns:
         The numbers of the report.

@@ -1,4 +1,4 @@
-"""What encoders make of the sentences of a text and of pairs that people scored (paper 003, sections 4.2.1 and A.4).
+"""How encoders rank the sentences of a text and pairs with human scores (Sjöblom et al. 2018, sections 4.2.1 and A.4).
 
 Encoders and texts go in; nearest sentences, distributions of similarities, and means and tests by human score come
 out, as tables and plots. Start with `neighbours`, `similarities` and `human_scores`, three kinds of `analyze`.

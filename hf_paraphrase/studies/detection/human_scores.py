@@ -1,4 +1,4 @@
-"""The recipe of the verb `analyze human-scores`: human scores of sentence pairs against the cosines of encoders."""
+"""The command `analyze human-scores`: compares human scores of sentence pairs with the cosines of encoders."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ..report import report
 from .neighbours import ComparisonSettings, distinct_names
 
 _MOST_GROUPS = 12
-"""Different scores up to which each is a group of its own."""
+"""The maximum number of distinct scores that are not merged into bands."""
 _LEVEL = 0.01
 """The level of significance of the paper."""
 _TEST = ("difference", "t", "degrees", "p", "p_holm")
-"""What each row of a table has of the step from the score before."""
+"""The columns of the t-test against the score before."""
 
 Scores = dict[str, dict[str, Any]]
-"""For each model what :func:`compare_scores` gives for one set."""
+"""The result of :func:`compare_scores` on one set, by model."""
 
 
 @dataclass(kw_only=True)
 class HumanScoreSettings(ComparisonSettings):
-    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
+    """Compare human scores of sentence pairs with the cosines of encoders (Sjöblom et al. 2018, section A.4).
 
     For each data folder and each encoder: the mean and the standard deviation of the cosine of every human score,
     Welch's t-tests between neighbouring scores, and Spearman's correlation.
@@ -47,7 +47,7 @@ class HumanScoreSettings(ComparisonSettings):
         dataset=True,
     )
     split: list[str] = setting(
-        "the splits to read, concatenated; by default validation, or that of each configuration (NAME.validation), "
+        "the splits to read, concatenated; by default validation, or NAME.validation of each configuration, "
         "or all splits if there is none",
         [],
     )
@@ -55,10 +55,10 @@ class HumanScoreSettings(ComparisonSettings):
 
 @recipe(HumanScoreSettings)
 def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
-    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
+    """Compare human scores of sentence pairs with the cosines of encoders (Sjöblom et al. 2018, section A.4).
 
     Returns:
-        By the names of data and model, what :func:`compare_scores` gives.
+        The results of :func:`compare_scores`, by data and model.
     """
     names = distinct_names(settings.data, "data folder")
     sets = [_read_set(name, Path(path), settings.split) for name, path in zip(names, settings.data, strict=True)]
@@ -98,7 +98,7 @@ def _default_splits(folder: Path) -> list[str]:
 
 
 def banded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round scores (pairs,) of more than twelve different values to eleven, evenly from the least to the greatest."""
+    """Round scores (pairs,) of more than twelve distinct values to eleven evenly spaced ones."""
     if len(np.unique(scores)) <= _MOST_GROUPS:
         return scores
     least, step = scores.min(), np.ptp(scores) / 10
@@ -140,7 +140,7 @@ def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, floa
 def correct(scores: Mapping[str, Scores]) -> int:
     """Correct the probabilities of all tests of a report together (Holm 1979); return the number of tests.
 
-    `p_holm` is the least level at which Holm's procedure rejects the hypothesis.
+    `p_holm` is the lowest level that rejects the hypothesis by Holm's procedure.
     """
     rows = [row for models in scores.values() for found in models.values() for row in found["scores"]]
     tests = sorted((row for row in rows if row["p"] is not None), key=lambda row: row["p"])

@@ -1,4 +1,4 @@
-"""The recipe of `analyze neighbours`, the sentences nearest to some queries; and what reports on queries share."""
+"""The command `analyze neighbours`, and the settings that reports on queries share."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class QuerySettings(ComparisonSettings):
         return queries
 
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
-        """Encode the sentences with one model after the other; an index is there until the next is asked for."""
+        """Encode the sentences with each model in turn; an index exists until the next one is requested."""
         corpora = [SentenceCorpus(Path(path)) for path in self.text]
         for name, encoder in self.encoders().items():
             sentences = (block for corpus in corpora for block in corpus.blocks())
@@ -119,7 +119,7 @@ def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | 
 
 @dataclass(kw_only=True)
 class NeighbourSettings(QuerySettings):
-    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+    """Show the nearest sentences to a query under several encoders (Sjöblom et al. 2018, tables 4, 5, 10, 11).
 
     Every sentence is compared. Sentences that differ in case and spacing only count once, the query itself not at all.
     """
@@ -131,7 +131,7 @@ class NeighbourSettings(QuerySettings):
 
 @recipe(NeighbourSettings)
 def analyze_neighbours(settings: NeighbourSettings) -> Lists:
-    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+    """Show the nearest sentences to a query under several encoders (Sjöblom et al. 2018, tables 4, 5, 10, 11).
 
     Returns:
         For each encoder by its name the neighbours of every query.
@@ -140,7 +140,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     lists: Lists = {}
     with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
         for name, index in settings.indexes(output.artefact.work, keep_repeated=False):
-            # A sentence stands in the index once, so that the query itself takes one place at most.
+            # The index has each sentence once, so the query itself is at most one of the neighbours.
             found = index.search(queries, settings.neighbours + 1)
             lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, found, strict=True)]
         if not any(any(found) for found in lists.values()):
@@ -184,15 +184,15 @@ def _text_keys(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
-    """Leave out what is the query itself but for case and spacing."""
+    """Drop neighbours that equal the query, ignoring case and spacing."""
     keys = _text_keys([query, *(item.sentence for item in neighbours)])
     return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 
 def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
-    """Average the lists of a model over the queries that have neighbours; None where none has.
+    """Average the lists of a model over the queries that have neighbours; None without any.
 
-    `shared_words` is the share of words, in per cent, that query and neighbour have in common (Jaccard): of word
+    `shared_words` is the percentage of words that query and neighbour have in common (Jaccard): of word
     averaging the paper says that its neighbours are "bags of synonyms" (section 4.2.1). `first` and `last` are
     cosines.
     """

@@ -1,4 +1,4 @@
-"""The recipe of the verb `analyze similarities`: how the cosines of a query with all sentences are distributed."""
+"""The command `analyze similarities`: shows the distribution of the cosines of queries with all sentences."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BARS, _SHOWN = 100, 12
 _QUANTILES = ("0.5", "0.95", "0.99", "0.999")
 _ROWS_AT_A_TIME, _QUERIES_AT_A_TIME = 1 << 16, 16
 Distributions = list[dict[str, dict[str, Any]]]
-"""For each query what :func:`describe` gives for each model that knows a word of it."""
+"""For each query the result of :func:`describe`, by model."""
 
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
-    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, section 4.2.1).
+    """Show the distribution of the cosines of queries with the sentences of a text (Sjöblom et al. 2018, section 4.2.1).
 
     Every sentence is compared, repeated ones too; memory holds a few numbers per sentence, not the vectors.
     """
@@ -39,10 +39,10 @@ class SimilaritySettings(QuerySettings):
 
 @recipe(SimilaritySettings)
 def analyze_similarities(settings: SimilaritySettings) -> Distributions:
-    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1).
+    """Show the distribution of the cosines of queries with all sentences of a text (Sjöblom et al. 2018, figure 1).
 
     Returns:
-        For each query and model what was counted.
+        The statistics of :func:`describe`, for each query and model.
     """
     queries = settings.read_queries()
     found: Distributions = [{} for _ in queries]
@@ -54,7 +54,7 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
                 found[number][name] = describe(cosines)
         if not any(found):
             raise InputError(
-                "nothing to count: no word of the queries is in the encoders' vocabularies",
+                "cannot compare: no word of the queries is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
@@ -93,7 +93,7 @@ def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, 
 def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
     """Describe cosines (sentences,), at least one, from −1 to 1.
 
-    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included.
+    `counts` (:data:`BINS`,) has the number in each bin, lower ends included.
     """
     shares = np.quantile(cosines, [float(share) for share in _QUANTILES])
     return {
@@ -120,7 +120,7 @@ def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[li
 
 
 def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], path: Path) -> None:
-    """Draw for each query the histograms of all models, with a mark at each peak (paper 003, figure 1)."""
+    """Draw for each query the histograms of all models, with a mark at each peak (Sjöblom et al. 2018, figure 1)."""
     columns = min(2, len(drawn))
     rows = -(-len(drawn) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 3.6 * rows, rows, columns)

@@ -1,7 +1,7 @@
-"""Expansion of sentences: words replaced by their definitions (paper 004, section 2.1).
+"""Expansion of sentences: words replaced by their definitions (Moskvichev and Steyvers, section 2.1).
 
-English sentences go in, sentences with definitions in the place of some words come out: an `Expander` takes the
-definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` has the recipe of `expand`, too.
+English sentences go in, sentences with definitions instead of some words come out: an `Expander` takes the
+definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` has the command `expand`, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Definitions that fit into the place of a word: cleaned, inflected, and with their article separated.
+"""Definitions that can replace a word: cleaned, inflected, and with their article separated.
 
 The paper (004, Table 1) puts WordNet's phrases into the sentence as they are; here the head of the definition takes
 over number and tense of the word where it is clear. Forms come from the tables of `lemminflect`, which are read as
@@ -32,9 +32,9 @@ _BEFORE_HEAD = frozenset(["ADJ", "ADV", "NUM", "PROPN"])
 
 
 class Definition(NamedTuple):
-    """What may stand in the place of a word of some form (a tag of the Penn Treebank).
+    """A definition that can replace a word of some form (a tag of the Penn Treebank).
 
-    The text is inflected as the word was. The article that it began with stands apart; there is none for a plural.
+    The text is inflected as the word was. Its leading article is kept separately; there is none for a plural.
     """
 
     text: str
@@ -126,7 +126,7 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
 
 
 def _conjugated(words: list[str], labels: list[str], form: str) -> list[str]:
-    """Put the verb that heads a definition, its first word or the one after an adverb, into the form of the word."""
+    """Inflect the verb that heads a definition, its first word or the word after an adverb."""
     adverb = len(words) > 1 and labels[0].startswith("ADV") and not is_verb(words[0])
     if not is_verb(words[adverb]):
         return words
@@ -136,7 +136,7 @@ def _conjugated(words: list[str], labels: list[str], form: str) -> list[str]:
 class Analysis(NamedTuple):
     """What a word is a form of: the lemma, WordNet's letter for its part of speech, and the tag of the Penn Treebank.
 
-    VBP, the finite base form, is also that of an imperative.
+    VBP, the finite base form, is also the form of an imperative.
     """
 
     lemma: str

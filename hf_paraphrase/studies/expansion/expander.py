@@ -1,4 +1,4 @@
-"""Expands sentences: words give place to their definitions (paper 004, section 2.1); the recipe of `expand`."""
+"""The command `expand`: replaces words of sentences by their definitions (Moskvichev and Steyvers, section 2.1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
 
 SHARE = 0.3
-"""Paper 004 speaks of "a certain percentage of words"; of the content words in its Table 1 about a third."""
+"""The paper expands "a certain percentage of words": about a third of the content words of its Table 1."""
 _FEWEST_WORDS = 4
 _POSSESSIVES = frozenset(["my", "your", "his", "her", "its", "our", "their", "whose", "'s", "’s"])
 _DETERMINERS = frozenset(["DET", "ADJ", "NUM", "NOUN", "PROPN"])
@@ -53,17 +53,17 @@ class Expanded:
 class Expander:
     """Replace words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
 
-    Nouns, verbs, adjectives and adverbs that WordNet defines are expanded; left alone are stop words, auxiliary verbs,
-    names (also words with a capital inside a sentence), numbers, nouns before another noun (`credit card`) or a clitic
-    (`the dog's`), and sentences of four words or more of which most are no English words. Of n such words `share` * n
-    are expanded, rounded up or down at random so that the mean is exact; the draws depend on sentence, seed and epoch
+    Nouns, verbs, adjectives and adverbs that WordNet defines are expanded. Stop words, auxiliary verbs, names (also
+    words with a capital inside a sentence), numbers and nouns before a noun (`credit card`) or a clitic (`the dog's`)
+    stay, as do sentences of four or more words that are mostly not English. `share` * n of the n remaining words are
+    expanded, rounded up or down at random so that the mean is exact. The draws depend on sentence, seed and epoch
     alone.
 
     Beyond the paper, the head of a definition takes over number, tense and degree of the word; its article is left out
     where the word has a determiner, `a` and `an` follow the sound, and a capital that begins the sentence stays.
 
     Args:
-        share: The share of the words to expand, from 0 to 1.
+        share: The fraction of the words to expand, from 0 to 1.
         avoid: Definitions that are sentences of these evaluation sets are not used.
     """
 
@@ -121,7 +121,7 @@ class Expander:
         chance = (_mixed(key) >> 11) * 2.0**-53
         number = math.floor(self.share * len(definitions) + chance)
         chosen = sorted(definitions, key=lambda index: _mixed(key + (index + 1) * _GOLDEN))[:number]
-        # From the last to the first: what is before a word decides about its article.
+        # From the last to the first: the article of a word depends on the words before it.
         for index in sorted(chosen, reverse=True):
             _put(parts, index, definitions[index], labels)
         return "".join(parts), len(chosen), len(definitions)
@@ -185,11 +185,11 @@ EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("
 
 @dataclass(kw_only=True)
 class ExpandSettings(DecontaminationSettings):
-    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004).
+    """Replace a fraction of the words of English sentences by their definitions in WordNet (Moskvichev and Steyvers).
 
     The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
     words were replaced, and its expansion. Definitions in the sets to --decontaminate (OnWN and FNWN are made of
-    them) are not used; another sense takes their place.
+    them) are not used; another sense replaces them.
     """
 
     output: str = setting("output data folder")
@@ -218,7 +218,7 @@ class ExpandSettings(DecontaminationSettings):
 
 @recipe(ExpandSettings)
 def expand(settings: ExpandSettings) -> dict[str, int]:
-    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
+    """Replace words of English sentences by their definitions in WordNet (Moskvichev and Steyvers, section 2.1).
 
     Returns:
         How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could
@@ -256,7 +256,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         artefact.finish(results={"rows": rows, **counts}, card=Card("expanded", values))
     log(
         f"{counts['expanded']:,} of {counts['expandable']:,} expandable words expanded, in {counts['changed']:,} of "
-        f"{counts['sentences']:,} sentences; the others have none, or are not English"
+        f"{counts['sentences']:,} sentences; other sentences have no such word, or are not English"
     )
     log(f"pairs of a sentence and its expansion saved to {settings.output}")
     return dict(counts)

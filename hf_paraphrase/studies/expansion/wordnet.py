@@ -61,7 +61,7 @@ class WordNet:
             self._indices[pos] = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines}
 
     def __contains__(self, item: tuple[str, str]) -> bool:
-        """Return whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
+        """Return whether WordNet has a lower-case lemma in a part of speech: `("dog", "n") in wordnet`."""
         lemma, pos = item
         return lemma in self._indices[pos]
 
@@ -107,7 +107,7 @@ def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[st
             for folder in (Path(place).expanduser(), Path(place).expanduser() / "dict"):
                 if (folder / "data.noun").is_file():
                     return folder
-        raise InputError("no WordNet was found in the usual places", remedy=_REMEDY)
+        raise InputError("no WordNet was found in the usual folders", remedy=_REMEDY)
     folder = Path(path).expanduser()
     if not folder.is_dir():
         raise no_folder(path, _REMEDY)

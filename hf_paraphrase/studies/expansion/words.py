@@ -24,7 +24,7 @@ _NEW_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*\s|[\"“„«(\[]\s*$|\n")
 
 
 def split_words(sentence: str) -> list[str]:
-    """Cut a sentence into text between words and words, by turns; the words have odd places.
+    """Split a sentence into alternating gaps and words; the words have odd indices.
 
     Clitics are words of their own, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
     """

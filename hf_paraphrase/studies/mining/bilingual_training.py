@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-bilingual-vectors`: a bitext in, word vectors of both languages in one space out."""
+"""The command `train-bilingual-vectors`: trains word vectors of two languages in one space on a bitext."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
 
 @dataclass(kw_only=True)
 class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
-    """Train bilingual word vectors without word alignments (BilBOWA: Gouws, Bengio and Corrado 2015; paper 002).
+    """Train bilingual word vectors without word alignments (BilBOWA: Gouws et al. 2015).
 
     The output has two sentence encoders, source and target: means of word vectors, comparable by cosine.
     """

@@ -29,8 +29,8 @@ class BilingualVectors(nn.Module):
 
     Skip-gram with negative sampling on each side by itself, and for every aligned pair `aligned_weight` times the
     squared distance between the means of the word vectors of both sentences. It needs no word alignments. The mean is
-    over all words of a sentence, because the sum of all of them is what the vectors are for (paper 002, equation 3);
-    subsampling is for skip-gram alone.
+    over all words of a sentence, as the vectors are used in sums over all words (Grégoire and Langlais 2017, equation
+    3); subsampling is for skip-gram alone.
 
     Args:
         counts: How often each word occurs, for each side (vocabulary,).
@@ -53,7 +53,7 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Compute the objective a pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
+        """Compute the objective per pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
 
         The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
         and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
@@ -86,9 +86,9 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
         L = Σ over (word, context)  −log σ(u·v) − k/K Σ over the K noise words n  log σ(−u·v_n)
 
-    where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws, each
-    of which counts k/K, which is the same in expectation. `windows` are the places of a word and of one in its window
-    (2, pairs), among inputs and outputs (words, dim); noise is (K, dim).
+    where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws with
+    weight k/K, which is the same in expectation. `windows` are the indices of a word and of a word in its
+    window (2, pairs), among inputs and outputs (words, dim); noise is (K, dim).
     """
     centres, contexts = windows
     scores = (inputs[centres] * outputs[contexts]).sum(1)
@@ -97,7 +97,7 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
 
 def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
-    """List the places of a word and of one in its window (2, pairs), for words laid end to end.
+    """List the indices of a word and of a word in its window (2, pairs), for concatenated sentences.
 
     A window does not leave the sentence, whose number each word has (words,), and reaches on either side as far as
     `reach` says (words,), at most `window`.
@@ -111,9 +111,9 @@ def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window:
 
 
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
-    """Compute with which probability an occurrence of each word is kept (vocabulary,), as word2vec's program does.
+    """Compute the probability to keep an occurrence of each word (vocabulary,), as word2vec's program does.
 
-    With f the word's share of all words, √(t/f) + t/f, at most 1.
+    It is √(t/f) + t/f, at most 1, with the relative frequency f of the word.
     """
     if not threshold:
         return np.ones(len(counts))
@@ -122,7 +122,7 @@ def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[n
 
 
 def noise_probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute with which probability each noise word is drawn: by its count to the power of 3/4 (Mikolov et al.)."""
+    """Compute the probability of each noise word, proportional to its count to the power of 3/4 (Mikolov et al.)."""
     powers = counts.astype(np.float64) ** 0.75
     return np.asarray(powers / powers.sum(), np.float64)
 
@@ -153,7 +153,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         super().__init__(model, args, batches, self._collate, dev_size=None)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
-        """Make a batch: draws the words that are kept, the reach of windows and the noise words."""
+        """Make a batch: draw the kept words, the reach of windows and the noise words."""
         rows = np.array([number for _, number in items], np.int64)
         generator = np.random.default_rng([self.args.seed, *items[0]])
         batch: dict[str, NDArray[Any]] = {"pairs": np.zeros(len(rows), np.int64)}

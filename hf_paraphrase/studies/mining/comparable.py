@@ -89,7 +89,7 @@ class ComparablePart(NamedTuple):
 
 
 class ComparableTask(NamedTuple):
-    """A task, which rows (rows,) are the training bitext beside it and its validation part, and counts."""
+    """A task, masks (rows,) of the training bitext and its validation part, and counts."""
 
     parts: dict[str, ComparablePart]
     train: NDArray[np.bool_]
@@ -100,8 +100,8 @@ class ComparableTask(NamedTuple):
 def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
     """Draw a task from the rows of a bitext.
 
-    Two sentences that differ only in case and punctuation are the same sentence; no sentence of the bitext parts is in
-    the task, on either side, and none of one part in another.
+    Two sentences that differ only in case and punctuation are the same sentence; no sentence of a part
+    occurs in another part or in the task, on either side.
     """
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in SIDES}
     normal = {side: normalize_words_all(column) for side, column in texts.items()}
@@ -159,14 +159,14 @@ def _draw(
         found = f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left"
         raise InputError(found, remedy=_SMALLER)
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
-    # A pair of which either sentence is nearly one of an earlier pair is left out.
+    # Pairs with a near-duplicate of a sentence of an earlier pair are left out.
     repeated = np.any([_like_any(column, pairs, pairs, earlier=True) for column in normal.values()], axis=0)
     pairs = pairs[~repeated]
     pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(SIDES, SIDES[::-1], drawn, strict=True):
-        # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
-        # other side: either would be a pair that is true and not in the gold.
+        # Neither the sentence nor its unseen translation may resemble a sentence of the task: either would make a true
+        # pair that is not in the gold.
         alike = _like_any(normal[side], rows, pairs)
         against = np.concatenate([pairs, *sides])
         alike |= _like_any(normal[other], rows, against)
@@ -192,7 +192,7 @@ def _draw(
 def _like_any(
     normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], *, earlier: bool = False
 ) -> NDArray[np.bool_]:
-    """Return which sentences are near-duplicates of any of some others (rows,), or of those `earlier` in the list."""
+    """Return which sentences are near-duplicates of any of some others (rows,), or of `earlier` ones in the list."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 

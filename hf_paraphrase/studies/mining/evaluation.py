@@ -1,4 +1,4 @@
-"""The recipe of the verb `evaluate-mining`: what candidates, scores and decisions are worth where pairs are known."""
+"""The command `evaluate-mining`: measures candidates, scores and decisions on a task with known pairs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SHARES = ["precision (%)", "recall (%)", "F1 (%)"]
 
 @dataclass(kw_only=True)
 class MiningEvaluationSettings(CandidateSettings):
-    """Measure every score and decision of `mine` on a task with known pairs (paper 002, tables 1 to 3, figure 1)."""
+    """Measure every score and decision of `mine` on a task with known pairs (Grégoire and Langlais 2017)."""
 
     task: str = setting(
         "prefix of the files of a task, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
@@ -70,7 +70,7 @@ class MiningEvaluationSettings(CandidateSettings):
 
 @recipe(MiningEvaluationSettings)
 def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
-    """Measure what candidates, scores and decisions are worth on a task with known pairs (paper 002).
+    """Measure candidates, scores and decisions on a task with known pairs (Grégoire and Langlais 2017).
 
     Returns:
         The numbers of `results.json`.
@@ -180,7 +180,7 @@ def _name(encoders: Sequence[str]) -> str:
 
 
 def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
-    """Compute the scores of classifiers and encoders, and those of each two together."""
+    """Compute the scores of classifiers and encoders, and of each pair of them together."""
     scores = {name: run.probabilities(name) for name in classifiers}
     for name in run.vectors:
         scores[f"{name} cosine"] = run.cosines(name)
@@ -255,7 +255,7 @@ def _write_report(
 
 
 def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
-    """Format the numbers of a task as tables 1 to 3 of paper 002, by their titles."""
+    """Format the numbers of a task as tables 1 to 3 of Grégoire and Langlais 2017, by their titles."""
     tables = {}
     for name, recall in results["recall"].items():
         rows = [[str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", f"{row['pairs']:,}"] for row in recall]
@@ -281,7 +281,7 @@ def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 
 def measures_table(threshold: float | None, measures: Mapping[str, Any]) -> str:
-    """Format the measures of the pairs of one threshold; None stands for all pairs."""
+    """Format the measures of the pairs at one threshold; None means all pairs."""
     counts = [str(measures[name]) for name in ("found", "right", "gold")]
     cells = ["–" if threshold is None else f"{threshold:.6g}", *_percent(measures), *counts]
     return format_table(["threshold", *_SHARES, "found", "right", "gold"], [cells])

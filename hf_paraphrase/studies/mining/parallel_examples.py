@@ -1,4 +1,4 @@
-"""Parallel sentences as token ids, and the pairs that are not parallel with which a classifier is trained."""
+"""Parallel sentences as token ids, and the negatives to train a classifier with."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 TRAIN = "train"
 VALIDATION = "validation"
 NOTHING = -1
-"""In a table of sentence numbers: there is none."""
+"""Marks an empty cell in a table of sentence numbers."""
 HARD_SHARE = 0.8
-"""The share of the negatives that come from the n-best lists, where there are some."""
+"""The fraction of the negatives that come from the n-best lists, if given."""
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 
@@ -53,9 +53,9 @@ def word_level_tokenizers(
 
 @dataclass
 class Side:
-    """The different sentences of one language, those of the training pairs, `trained` of them, first.
+    """The distinct sentences of one language; the first `trained` ones come from the training pairs.
 
-    Their `groups` (sentences,) are equal where they differ in nothing but upper case, punctuation and spaces.
+    Sentences have equal `groups` (sentences,) if they differ only in case, punctuation and spaces.
     """
 
     texts: list[str]
@@ -68,8 +68,8 @@ class Side:
 class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
-    For each split the numbers of the source and target sentence of each pair (pairs, 2); `known`, sorted numbers made
-    of the groups of both sentences, says what is parallel.
+    `pairs` has the numbers of source and target sentence for each split (pairs, 2), `known` the sorted keys of all
+    parallel groups.
     """
 
     source: Side
@@ -83,7 +83,7 @@ class ParallelExamples:
 
     @classmethod
     def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
-        """Tokenise a bitext; a pair of which a side has no words is left out."""
+        """Tokenize a bitext; pairs with a side without words are left out."""
         (source, source_numbers), (target, target_numbers) = (
             _side({split: table[side] for split, table in texts.items()}, tokenizer)
             for side, tokenizer in zip(SIDES, tokenizers, strict=True)
@@ -136,10 +136,9 @@ def _side(
 class NegativeDraw:
     """Draw target sentences that are not translations of given source sentences.
 
-    Random ones are targets of other pairs of the batch, each of which is encoded once, and beyond these of all
-    training data. A batch is a random part of a shuffled epoch, so this is the paper's "randomly selecting" (002,
-    section 2.1). With n-best lists most come from the list of the source sentence instead, as the paper's sections 4.3
-    and 5 propose.
+    Random ones are targets of other pairs of the batch, which are encoded anyway, then targets of all training data. A
+    batch is a random part of a shuffled epoch, so this is the paper's "randomly selecting" (002, section 2.1). With
+    n-best lists most come from the list of the source sentence instead, as the paper's sections 4.3 and 5 propose.
 
     Args:
         candidates: The numbers of the targets that are most similar to each source (sources, n), :data:`NOTHING` where
@@ -174,7 +173,7 @@ class NegativeDraw:
         return drawn
 
     def _fill(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], proposals: NDArray[np.int64]) -> None:
-        """Put the first proposals (pairs, n) that are no translations and not there already into free places."""
+        """Fill free cells with the first proposals (pairs, n) that are neither translations nor repeated."""
         for tried in proposals.T:
             is_free = drawn == NOTHING
             good = is_free.any(1) & ~self.examples.are_parallel(sources, tried) & ~(drawn == tried[:, None]).any(1)
@@ -206,7 +205,7 @@ class ParallelTextSettings(TrainingRunSettings):
         dataset=True,
     )
     digits: str = setting(
-        "what the tokenizers do with digits: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS
+        "how the tokenizers treat digits: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS
     )
     min_frequency: int = setting(
         "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0

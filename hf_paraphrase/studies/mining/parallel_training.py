@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-parallel-classifier`: a bitext in, a classifier of parallel sentences out."""
+"""The command `train-parallel-classifier`: trains a classifier of parallel sentences on a bitext."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 N_BEST = 40
 """Target sentences in the n-best list of a source sentence, as the candidates of the paper's filter."""
 _SPARE = 8
-"""How many more than asked for are looked up, because known translations are taken out."""
+"""Extra candidates to look up, because known translations are removed."""
 
 
 @dataclass(kw_only=True)
 class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, TrainingRunSettings):
-    """Train a classifier of parallel sentences (paper 002: Grégoire and Langlais 2017).
+    """Train a classifier of parallel sentences (Grégoire and Langlais 2017).
 
     Every pair of the bitext is an example of label 1, with --negatives other target sentences as examples of label 0.
-    With an encoder, four fifths of these come from the 40 best of the source sentence by its cosine, which is what the
-    paper proposes for classifiers of filtered candidates. The epoch with the best F1 on the split validation is kept.
+    With an encoder, four fifths of these come from the 40 nearest targets of the source sentence, as the paper
+    proposes for classifiers of filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
     negatives: int = setting("non-parallel pairs for each parallel one, drawn again in each epoch", 5, above=0)
@@ -76,7 +76,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
 
 @recipe(ParallelClassifierSettings)
 def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelClassifier:
-    """Train a classifier that tells whether two sentences are translations of each other (paper 002).
+    """Train a classifier that tells whether two sentences are translations of each other (Grégoire and Langlais 2017).
 
     Returns:
         The classifier with its tokenizers.
@@ -95,7 +95,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     from .parallel_trainer import ParallelBatches
 
     names = settings.encoder_names()
-    # One that cannot be opened is reported before the bitext is read.
+    # Report an encoder that cannot be opened before reading the bitext.
     encoders = open_pair(names) if names else None
     texts, tokenizers = settings.read()
     languages = languages_of(texts)
@@ -106,7 +106,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     if VALIDATION not in examples.pairs:
         log("no split validation: the last epoch will be kept")
     candidates = None if encoders is None else hard_candidates(examples, *encoders, N_BEST)
-    # Their word vectors take room.
+    # Free their word vectors.
     del encoders
     model = _model(settings, languages, tokenizers, examples)
     # "To a value of 5": the norm over all parameters, as in the authors' later code.
@@ -163,7 +163,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
 def hard_candidates(
     examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
-    """Find the training targets that the filter of paper 002, section 2.2, takes for the likeliest of each source.
+    """Find the likeliest training targets of each source by the filter of Grégoire and Langlais 2017, section 2.2.
 
     They are the n best by cosine of all targets of the training pairs (sources, at most n), without known
     translations; :data:`NOTHING` where there are fewer.

@@ -187,7 +187,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         expander = Expander.from_wordnet(settings.wordnet, decontaminator, seed=settings.seed)
         if decontaminator is None:
             log(
-                "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of "
+                "definitions are not compared with evaluation sets, although OnWN and FNWN of STS contain "
                 "them: --decontaminate keeps them out"
             )
     tokenizer, vectors = _vocabulary(settings, _lines(corpora))
