@@ -31,7 +31,7 @@ Distributions = list[dict[str, dict[str, Any]]]
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
-    """Show the distribution of the cosines of queries with the sentences of a text (Sjöblom et al. 2018, section 4.2.1).
+    """Show the distribution of cosines of queries with the sentences of texts (Sjöblom et al. 2018, figure 1).
 
     Every sentence is compared, repeated ones too; memory holds a few numbers per sentence, not the vectors.
     """
