@@ -125,7 +125,7 @@ WORD_TRIGRAM = Architecture("concatenation", trigrams=True)
 
 
 def architecture_of(name: str) -> Architecture:
-    """Returns what is registered under a name; a bare model class takes words and has no options."""
+    """Return what is registered under a name; a bare model class takes words and has no options."""
     registered = ENCODERS[name]
     if isinstance(registered, Architecture):
         return registered
@@ -135,19 +135,19 @@ def architecture_of(name: str) -> Architecture:
 
 
 def option_names(options: Any) -> list[str]:
-    """Names the fields of a dataclass of options."""
+    """Name the fields of a dataclass of options."""
     return [field.name for field in dataclasses.fields(options)]
 
 
 def own_classes() -> dict[str, type[PreTrainedModel]]:
-    """Returns the registered model classes that are not of this package, by their names."""
+    """Return the registered model classes that are not of this package, by their names."""
     kinds = [architecture_of(name) for name in ENCODERS]
     classes = [kind.model for kind in kinds if not isinstance(kind.model, str)]
     return {found.__name__: found for found in classes}
 
 
 def third_party_type(folder: Path) -> str | None:
-    """Returns the model type of a folder of transformers or sentence-transformers; None of one of our types."""
+    """Return the model type of a folder of transformers or sentence-transformers; None of one of our types."""
     path = folder / "config.json"
     if not path.is_file():
         known = any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
@@ -161,7 +161,7 @@ def third_party_type(folder: Path) -> str | None:
 
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the model class of a folder of one of our sentence encoders, or of one of a user's own."""
+    """Return the model class of a folder of one of our sentence encoders, or of one of a user's own."""
     classes = {own.config_class.model_type: own for own in own_classes().values()}
     types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
@@ -169,21 +169,21 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Returns whether a model is of a class of transformers, or of a repository whose code was allowed to run."""
+    """Return whether a model is of a class of transformers, or of a repository whose code was allowed to run."""
     return type(model).__module__.partition(".")[0] in ("transformers", "transformers_modules") and not isinstance(
         model, tuple(own_classes().values())
     )
 
 
 def is_own_class(model: PreTrainedModel) -> bool:
-    """Returns whether a model is of a class of the user, whose code is saved with the weights."""
+    """Return whether a model is of a class of the user, whose code is saved with the weights."""
     model_type = model.config.model_type
     is_ours = model_type in MODELS and type(model) is model_class(model_type)
     return not is_ours and not is_of_transformers(model)
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a user-defined class whose folder would not open as what it is."""
+    """Refuse a user-defined class whose folder would not open as what it is."""
     if not is_own_class(model):
         return
     if (model_type := model.config.model_type) in MODELS:
@@ -208,7 +208,7 @@ def new_encoder(
     seed: int = 0,
     **settings: Any,
 ) -> PreTrainedModel:
-    """Makes an encoder with random weights.
+    """Make an encoder with random weights.
 
     `hidden_size` is that of the sentence embedding (of each part, in a concatenation), `embedding_size` that of the
     word vectors; each is the other where it is None, and both are 300 if neither is given. Settings of the

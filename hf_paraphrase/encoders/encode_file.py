@@ -57,7 +57,7 @@ class SentenceEmbedder(BatchFunction):
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the rows with their embeddings; there is nothing else to report."""
+        """Return the rows with their embeddings; there is nothing else to report."""
         # `encode` has no rows, and is over sooner than Arrow is imported.
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -72,7 +72,7 @@ class SentenceEmbedder(BatchFunction):
         return table, {}
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embeds texts: float32 (texts, dimension)."""
+        """Embed texts: float32 (texts, dimension)."""
         arithmetic: AbstractContextManager[object] = nullcontext()
         if self.bf16:
             # A table of vectors needs no PyTorch.
@@ -133,7 +133,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
     resume: bool = setting("with --columns: continue the incomplete job for this output", False, only_with="columns")
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.columns:
             if self.output is None or Path(self.output).suffix == ".npy":
@@ -153,7 +153,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
 
 @recipe(EncodeSettings)
 def encode(settings: EncodeSettings) -> Path:
-    """Embeds the lines of a text file, or columns of a data folder, and returns the NumPy file or the new folder.
+    """Embed the lines of a text file, or columns of a data folder, and return the NumPy file or the new folder.
 
     With `shard`, while parts are missing, it is the folder of the incomplete work.
     """
@@ -165,7 +165,7 @@ def encode(settings: EncodeSettings) -> Path:
 
 
 def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
-    """Embeds columns of every split of a data folder."""
+    """Embed columns of every split of a data folder."""
     # Lines of text are embedded sooner than these are imported.
     from ..artefacts.hub_models import model_folder
     from ..data.folder import BATCH_ROWS, DataFolder

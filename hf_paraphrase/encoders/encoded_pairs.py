@@ -47,7 +47,7 @@ class Sentences:
         return TokenIds(self.tokens, self.offsets)  # type: ignore[arg-type]
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
-        """Makes a batch of some of the sentences (rows,), padded on the right.
+        """Make a batch of some of the sentences (rows,), padded on the right.
 
         `input_ids` and `attention_mask`, int64. Short sentences are filled up with `pad_token_id`; None is a token of
         theirs, so that in training no row of a table seems to occur that does not.
@@ -59,7 +59,7 @@ class Sentences:
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
-        """Returns the sentences of these numbers (rows,), in their order."""
+        """Return the sentences of these numbers (rows,), in their order."""
         return Sentences(*self.ids.take(rows), self.keys[rows])
 
 
@@ -80,12 +80,12 @@ class GrowingArray:
             raise OutputError(f"cannot write {self._what}: {error.strerror or error}", path=self._folder) from error
 
     def append(self, numbers: NDArray[Any] | bytes) -> None:
-        """Adds numbers."""
+        """Add numbers."""
         with self._writing():
             self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
 
     def map(self) -> NDArray[Any]:
-        """Maps all numbers that were added; the map keeps the file alive."""
+        """Map all numbers that were added; the map keeps the file alive."""
         with self._writing():
             self._file.flush()
         # Nothing cannot be mapped.
@@ -102,19 +102,19 @@ class TokenArrays:
         self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
 
     def append(self, ids: TokenIds) -> None:
-        """Adds sentences."""
+        """Add sentences."""
         self._tokens.append(ids.ids)
         self._lengths.append(ids.lengths)
         self._keys.append(token_keys(ids))
         self.rows += len(ids.lengths)
 
     def finish(self) -> Sentences:
-        """Maps the files."""
+        """Map the files."""
         return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
 
 
 def token_keys(ids: TokenIds) -> NDArray[np.int64]:
-    """Computes a number for each token sequence (texts,), equal where they are equal.
+    """Compute a number for each token sequence (texts,), equal where they are equal.
 
     It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
     share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
@@ -145,14 +145,14 @@ class EncodedPairs(Sentences):
         return len(self.keys) // 2
 
     def negatives_of(self, pairs: NDArray[np.int64]) -> Sentences | None:
-        """Returns the negatives that some pairs (pairs,) were given, in their order; None if no pair has any."""
+        """Return the negatives that some pairs (pairs,) were given, in their order; None if no pair has any."""
         if self.negatives is None or self.negative_offsets is None:
             return None
         starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
         return self.negatives.take(ranges(starts, ends - starts))
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
-        """Counts how often each id occurs (vocabulary,)."""
+        """Count how often each id occurs (vocabulary,)."""
         return id_counts(self.tokens, vocab_size)
 
 
@@ -167,7 +167,7 @@ def encode_pairs(
     positive_label: str | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> EncodedPairs:
-    """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
+    """Tokenize pairs; a pair with a side that has no tokens is left out and counted.
 
     The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
     None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does.
@@ -224,7 +224,7 @@ def encode_pairs(
 
 
 def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
-    """Returns what computes the ids of texts: of a transformer with special tokens, of ours without."""
+    """Return what computes the ids of texts: of a transformer with special tokens, of ours without."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
         return lambda texts: tokenizer.token_ids(texts)
     backend = getattr(tokenizer, "tokenizer", tokenizer).backend_tokenizer
@@ -235,7 +235,7 @@ def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
 def _grades(
     batch: pa.RecordBatch, source: PairRows, start: int, column: str | None, *, labelled: bool
 ) -> NDArray[np.float32]:
-    """Returns how much of a paraphrase each pair is, 1 without a column of labels or scores."""
+    """Return how much of a paraphrase each pair is, 1 without a column of labels or scores."""
     # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
     if column is None or (not labelled and batch.column(column).null_count == batch.num_rows):
         return np.ones(batch.num_rows, np.float32)
@@ -264,7 +264,7 @@ class PairCollator:
     seed: int = 0
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Makes a batch from the epoch and the number of each pair.
+        """Make a batch from the epoch and the number of each pair.
 
         Returns:
             `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
@@ -289,7 +289,7 @@ class PairCollator:
         return torch.from_numpy(np.where(counts > 0, 2 * len(pairs) + ends_of(counts)[:-1], -1))
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Looks up the sentences of some pairs, scrambles the chosen ones, and appends given negatives."""
+        """Look up the sentences of some pairs, scrambles the chosen ones, and appends given negatives."""
         sentences = self.pairs.take(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
@@ -300,7 +300,7 @@ class PairCollator:
         return Sentences(*ids, np.concatenate([sentences.keys, negatives.keys]))
 
     def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Computes the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""
+        """Compute the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""
         ends = lengths.cumsum()
         order = np.arange(ends[-1])
         for place, (epoch, pair) in enumerate(zip(epochs, pairs, strict=True)):

@@ -71,7 +71,7 @@ def word_level_vocabulary(
     show_progress_bar: bool = False,
     **style: Any,
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds a word-level tokenizer, and reads the initial vectors of its words.
+    """Build a word-level tokenizer, and read the initial vectors of its words.
 
     The words are those of the sentences, then those of the word list, then those of the source of vectors (a sentence
     encoder has none of its own), until the vocabulary is full. `style` is that of
@@ -95,7 +95,7 @@ def word_level_vocabulary(
 def load_vocabulary(
     folder: str | os.PathLike[str], initial_vectors: str | os.PathLike[str] | None = None, **options: Any
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Opens a tokenizer of any fast kind, and reads the initial vectors of its tokens.
+    """Open a tokenizer of any fast kind, and read the initial vectors of its tokens.
 
     A sub-word token gets the vector of the word that it alone spells. Only where the vectors come from a saved model
     with the very same vocabulary does every token have one.
@@ -112,7 +112,7 @@ def load_vocabulary(
 
 
 def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
-    """Streams the sentences of pairs, block by block first sides and then second ones."""
+    """Stream the sentences of pairs, block by block first sides and then second ones."""
     blocks = iterate_pairs(pairs, max_pairs=max_pairs, seed=seed)
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
@@ -124,7 +124,7 @@ def untrained_encoder(
     *,
     seed: int = 0,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Makes an encoder with random weights for some pairs."""
+    """Make an encoder with random weights for some pairs."""
     if architecture_of(name).trigrams:
         raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
     if tokenizer is None:
@@ -136,7 +136,7 @@ def untrained_encoder(
 
 
 def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
-    """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
+    """Build or opens the tokenizer, and read or makes the initial vectors of its words."""
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
@@ -179,7 +179,7 @@ def untrained_model(
     *,
     seed: int,
 ) -> tuple[PreTrainedModel, Coverage | None]:
-    """Makes the encoder with its initial vectors, and counts the words that have one (None without such vectors)."""
+    """Make the encoder with its initial vectors, and count the words that have one (None without such vectors)."""
     import torch
 
     vectors = vocabulary.vectors
@@ -213,7 +213,7 @@ def prepare_encoder(
     encode: Callable[[Any], Encoded],
     counts: Callable[[Encoded, int], NDArray[np.int64]],
 ) -> tuple[SentenceEncoder, Encoded, Coverage | None]:
-    """Opens the encoder to continue from, or makes one for the words of sentences, and encodes what it is trained on.
+    """Open the encoder to continue from, or make one for the words of sentences, and encode what it is trained on.
 
     `encode` does that with a tokenizer or as an encoder reads; `counts` counts each of so many ids in the result.
     """
@@ -229,7 +229,7 @@ def prepare_encoder(
 
 
 def initial_kind(name: str | os.PathLike[str]) -> str:
-    """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
+    """Name the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
     Averages of words and of character trigrams are of one class; their tokenizers distinguish them. A table of another
     library becomes one too. Of a transformer it is the model type, such as `bert`.
@@ -258,7 +258,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
 
 
 def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
-    """Opens the encoder that a training continues from, with the dropouts of this training."""
+    """Open the encoder that a training continues from, with the dropouts of this training."""
     encoder = as_trainable_encoder(model_folder(name, any_type=True))
     config = encoder.model.config
     for option, rate in dropouts.items():
@@ -270,7 +270,7 @@ def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float 
 
 
 def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
-    """Returns an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
+    """Return an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
     import torch
     from transformers import PreTrainedModel
 
@@ -314,7 +314,7 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
 
 
 def _folder_of(model: Any) -> Path | None:
-    """Returns the folder that a model of transformers was opened from, if it is there."""
+    """Return the folder that a model of transformers was opened from, if it is there."""
     name = getattr(getattr(model, "config", None), "_name_or_path", "")
     source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
     return source if source is not None and (source / "config.json").is_file() else None

@@ -30,7 +30,7 @@ def read_initial_vectors(
     pieces: Sequence[str] | None = None,
     show_progress_bar: bool = False,
 ) -> WordVectors:
-    """Reads or makes vectors for words.
+    """Read or makes vectors for words.
 
     Args:
         source: A file in the text layout of GloVe or word2vec; the folder of an encoder with a table of word vectors
@@ -63,7 +63,7 @@ def read_initial_vectors(
 def table_vectors(
     encoder: SentenceEncoder, words: Sequence[str], *, first: int = 0, pieces: Sequence[str] | None = None
 ) -> WordVectors:
-    """Takes the vectors of words from the table of an encoder, with that of its unknown word (:data:`UNKNOWN_WORDS`).
+    """Take the vectors of words from the table of an encoder, with that of its unknown word (:data:`UNKNOWN_WORDS`).
 
     A word-level encoder has a vector for each of its words, of which the `first` are kept too. Of one over sub-word
     pieces, or with several tables, a word has what it adds to a sentence; one without a known piece has none. If
@@ -90,7 +90,7 @@ def table_vectors(
 def _sums_of_pieces(
     encoder: SentenceEncoder, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Adds the vectors of the tokens of each word, and leaves words without known ones out.
+    """Add the vectors of the tokens of each word, and leave words without known ones out.
 
     Where an encoder gives each of several tables its share of the cosine in every sentence, here each is scaled once:
     the squares of the lengths of all words have these shares, and the first table stays as it is.
@@ -116,7 +116,7 @@ def _sums_of_pieces(
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:
-    """Reads words from a file, one a line, or the words of a file of word vectors or counts: what stands first."""
+    """Read words from a file, one a line, or the words of a file of word vectors or counts: what stands first."""
     path = Path(path)
     words: dict[str, None] = {}
     for number, line in numbered_lines(path):
@@ -130,7 +130,7 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_progress_bar: bool) -> WordVectors:
-    """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
+    """Make vectors of words: each is encoded by the teacher, then projected on the principal components."""
     # The lengths of the vectors of words count.
     layers = getattr(teacher.model, "layers", [])
     if len(layers) and getattr(layers[-1], "kind", None) == "Normalize":
@@ -145,14 +145,14 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
 
 
 def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Projects centred vectors on the directions of their greatest variance, as scikit-learn's `PCA` but for signs."""
+    """Project centred vectors on the directions of their greatest variance, as scikit-learn's `PCA` but for signs."""
     centred = vectors - vectors.mean(0, dtype=np.float64)
     projected: NDArray[np.float64] = centred @ principal_axes(centred, dimension)
     return projected.astype(np.float32)
 
 
 def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:
-    """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
+    """Find the directions (components, count) that hold most of the squares of vectors (rows, components).
 
     They are unit vectors at right angles, the greatest first; the largest entry of each is positive.
     """

@@ -78,7 +78,7 @@ class JoinSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Checks that the settings fit together."""
+        """Check that the settings fit together."""
         super().check()
         check_license(self.license)
         if len(self.model) < 2:
@@ -94,7 +94,7 @@ class JoinSettings(Settings):
 
 @recipe(JoinSettings)
 def join(settings: JoinSettings) -> SentenceEncoder:
-    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
+    """Put averages of token vectors side by side in one encoder and write its folder, with card and record."""
     from .backends.torch_module import write_model_files
     from .model_folder import card_values, name_on_card, sizes_of
 
@@ -149,7 +149,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
 
 
 def _average(folder: Path) -> Part:
-    """Opens a model that is to be a part."""
+    """Open a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
     encoder = SentenceEncoder.from_pretrained(folder)
@@ -166,7 +166,7 @@ def _average(folder: Path) -> Part:
 
 
 def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
-    """Makes the model and the tokenizer of several parts."""
+    """Make the model and the tokenizer of several parts."""
     import torch
 
     from ..models.configuration_concatenation import ConcatenationConfig
@@ -191,7 +191,7 @@ def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
 def random_trigrams(
     sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
 ) -> Part:
-    """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
+    """Make a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
 
     The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p), with the `constant` a and the
     trigram's share p of those of the text. Its direction depends on nothing but it and the seed. The `max_size` most
@@ -209,6 +209,6 @@ def random_trigrams(
 
 
 def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
-    """Draws standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
+    """Draw standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
     generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode(), seed=seed)))
     return generator.standard_normal(dimension)

@@ -21,7 +21,7 @@ _GIVEN = (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES)
 
 
 def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
-    """Returns whether the `forward` of a loss has a parameter of this name beside the embeddings.
+    """Return whether the `forward` of a loss has a parameter of this name beside the embeddings.
 
     `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
     partners in the same order, and after them other sentences that serve as negatives, if any. By name it may have
@@ -45,12 +45,12 @@ def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
 
 
 def loss_options(loss: type[nn.Module]) -> dict[str, Any]:
-    """Returns the options with which a class of losses is made, and their defaults."""
+    """Return the options with which a class of losses is made, and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(loss).parameters.items()}
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Describes for a card what a loss is, where it was published, and its `margin`, if any.
+    """Describe for a card what a loss is, where it was published, and its `margin`, if any.
 
     A class without a description of its own is called by its name.
     """
@@ -84,7 +84,7 @@ class MarginLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
         unit = normalize_rows(vectors)
         pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
@@ -113,7 +113,7 @@ class ContrastiveLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
         first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
@@ -139,7 +139,7 @@ class RankingLoss(nn.Module):
         self.scale = scale
 
     def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
         pairs = len(candidates) // 2
         unit = normalize_rows(vectors)
         cosines = unit[:pairs] @ unit[pairs:].T

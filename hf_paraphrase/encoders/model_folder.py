@@ -23,7 +23,7 @@ from .backends.torch_module import TorchModule, needs_own_code
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
-    """Returns the licence and the base model of weights that started from folders: by default those of the first."""
+    """Return the licence and the base model of weights that started from folders: by default those of the first."""
     folders = [fetched_folder(start) or Path(start) for start in starts if start is not None]
     folder = next((folder for folder in folders if folder.is_dir()), None)
     if folder is None:
@@ -34,7 +34,7 @@ def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
-    """Describes the best development score as a measurement."""
+    """Describe the best development score as a measurement."""
     retrieval = any("source_to_target" in entry for entry in scores)
     name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
     return Measurement(
@@ -72,7 +72,7 @@ def card_values(model: Any, name: str) -> dict[str, Any]:
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Describes for a card the model that another one comes from."""
+    """Describe for a card the model that another one comes from."""
     folder = model_folder(name, any_type=True)
     return repository_name(folder) or folder.resolve().name
 
@@ -104,7 +104,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
 
 
 def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
-    """Returns what a card says of the folder that an encoder comes from, whose record is put into `staging`."""
+    """Return what a card says of the folder that an encoder comes from, whose record is put into `staging`."""
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}
     has_record = staging is not None and (source / PROVENANCE).is_file()

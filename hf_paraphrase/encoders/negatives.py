@@ -33,7 +33,7 @@ _NUM_CANDIDATES = 33
 
 
 def normalize_rows(vectors: Tensor) -> Tensor:
-    """Divides each row (…, dim) by its Euclidean norm; a zero row stays zero and gets no gradient.
+    """Divide each row (…, dim) by its Euclidean norm; a zero row stays zero and gets no gradient.
 
     (A lower bound on the norm, as in the reference code, gives a huge gradient.)
     """
@@ -68,7 +68,7 @@ class PairGroups:
             self._occurrences = csr_array((ones, (self._texts, every)), shape=(len(texts), len(keys)))
 
     def of(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Lists the related sentences of those from `begin` up to `end`.
+        """List the related sentences of those from `begin` up to `end`.
 
         A sentence, counted from `begin`, and a related one.
         """
@@ -83,7 +83,7 @@ class PairGroups:
 def admissible_negatives(
     relations: PairGroups, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
 ) -> Tensor:
-    """Returns which sentences may be the negative of those from `begin` up to `end`, bool (end - begin, sentences).
+    """Return which sentences may be the negative of those from `begin` up to `end`, bool (end - begin, sentences).
 
     These are all but related ones: of `both` sides of other pairs (the reference code), or of the `opposite` side only
     (paper 001), on which further sentences are for first ones.
@@ -107,7 +107,7 @@ def choose_negatives(
     rows: range | None = None,
     block_cells: int = BLOCK_CELLS,
 ) -> Tensor:
-    """Chooses the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
+    """Choose the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
 
     `vectors` (sentences, dim) and `keys` are in the order of :class:`PairGroups`; without `pairs` there are no further
     sentences, and without `rows` all sentences of pairs get one. At most `block_cells` cosines (or those of one row)

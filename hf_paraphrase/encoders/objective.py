@@ -41,11 +41,11 @@ class Objective(nn.Module, ABC):
 
     @abstractmethod
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Makes a batch from the epoch and the number of each item."""
+        """Make a batch from the epoch and the number of each item."""
 
     @abstractmethod
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of a batch, with gradient, and the embeddings of this process.
+        """Compute the loss of a batch, with gradient, and the embeddings of this process.
 
         In training a batch has its `place`: the epoch and its number in the epoch.
         """
@@ -57,12 +57,12 @@ class Objective(nn.Module, ABC):
         """Is called when the weights have changed."""
 
     def save(self, folder: Path) -> None:
-        """Writes into a checkpoint what a resumed run needs of it."""
+        """Write into a checkpoint what a resumed run needs of it."""
         if state := self.state_dict():
             save_file({name: value.contiguous() for name, value in state.items()}, folder / _FILE)
 
     def load(self, folder: Path) -> None:
-        """Reads from a checkpoint what :meth:`save` wrote."""
+        """Read from a checkpoint what :meth:`save` wrote."""
         if (folder / _FILE).is_file():
             self.load_state_dict(load_file(folder / _FILE))
 
@@ -84,7 +84,7 @@ class MegaBatch:
     chosen: NDArray[np.int64]
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Makes a mini-batch of some pairs, from one place in the order of the epoch to another.
+        """Make a mini-batch of some pairs, from one place in the order of the epoch to another.
 
         Returns `input_ids` and `attention_mask` (2 * pairs + others, length), each sentence once: first sentences,
         partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,).
@@ -129,15 +129,15 @@ class PairObjective(Objective):
             raise UsageError("this loss trains in one process only", remedy="start one process, or use another loss")
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Makes a batch from the epoch and the number of each pair."""
+        """Make a batch from the epoch and the number of each pair."""
         return self.collator(items)
 
     def begin(self) -> None:
-        """Forgets the mega-batch: its place may come again, with other weights."""
+        """Forget the mega-batch: its place may come again, with other weights."""
         self.mega_batch = None
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of one batch; one without a place is not part of a mega-batch."""
+        """Compute the loss of one batch; one without a place is not part of a mega-batch."""
         place: tuple[int, int] | None = inputs.get("place")
         size = self.args.mega_batch_size
         start = 0 if place is None else place[1] // size * size
@@ -158,7 +158,7 @@ class PairObjective(Objective):
         return loss, vectors
 
     def _in_batch(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of the joint batch, with negatives from it, and the embeddings of this process."""
+        """Compute the loss of the joint batch, with negatives from it, and the embeddings of this process."""
         ids, mask, pairs = inputs["input_ids"], inputs["attention_mask"], inputs["pairs"]
         vectors = joint = trainer.embed(model, ids, mask)
         clean = trainer.vectors_without_dropout(model, ids, mask, vectors) if NEGATIVES in self.asked else vectors
@@ -169,7 +169,7 @@ class PairObjective(Objective):
             counted, joint_pairs = end - begin, stop - start
 
             def of_all(rows: Tensor) -> Tensor:
-                """Makes the rows of the joint batch: first sentences, partners, given negatives."""
+                """Make the rows of the joint batch: first sentences, partners, given negatives."""
                 joint = joint_sides(rows[: 2 * pairs], counted)
                 if self.collator.pairs.negatives is None:
                     return joint
@@ -196,7 +196,7 @@ class PairObjective(Objective):
     def _in_mega_batch(
         self, trainer: Any, model: nn.Module, inputs: dict[str, Any], start: int, end: int
     ) -> tuple[Tensor, Tensor]:
-        """Computes the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
+        """Compute the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
         epoch, number = inputs["place"]
         pool, pad_token_id = self.mega_batch, self.collator.pad_token_id
         if pool is None or pool.place != (epoch, start):
@@ -216,7 +216,7 @@ class PairObjective(Objective):
 
     @torch.no_grad()
     def _mega_batch(self, trainer: Any, model: nn.Module, epoch: int, start: int, end: int) -> MegaBatch:
-        """Encodes the sentences of mini-batches and chooses the negative of each; the processes share both."""
+        """Encode the sentences of mini-batches and choose the negative of each; the processes share both."""
         first, last = self.batches.joint(start)[0], self.batches.joint(end - 1)[1]
         pairs = self.batches.order(epoch)[first:last]
         sentences = self.collator.sentences([epoch] * len(pairs), pairs)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,13 @@ class SearchEmbedder:
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
 
-    def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
-        """Embed texts as float32 (texts, dim), each row of length 1 or 0."""
+    def embed(
+        self, texts: str | Sequence[str], *, prompt: str | None = None, batch_size: int = 256
+    ) -> NDArray[np.float32]:
+        """Embed texts as float32 (texts, dim), each row of length 1 or 0, with `prompt` or the default prompt."""
         prepared = self.encoder.prepare(texts)
-        vectors = self.encoder.embed(prepared, batch_size=batch_size, normalize=True, needs_known_words=True)
+        options: dict[str, Any] = {"batch_size": batch_size, "normalize": True, "needs_known_words": True}
+        vectors = self.encoder.embed(prepared, prompt=prompt, **options)
         return checked_vectors(vectors, len(vectors))
 
 
@@ -48,16 +51,16 @@ class SimilarSentences:
         self._sets: dict[str, NDArray[np.float32]] = {}
 
     def label(self, name: str) -> str:
-        """Returns the name under which rows that a set matched by similarity only are counted."""
+        """Return the name under which rows that a set matched by similarity only are counted."""
         return f"{name} (similarity {self._threshold:g})"
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
-        """Adds sentences to a set."""
+        """Add sentences to a set."""
         vectors = self._embedder.embed(texts.to_pylist())
         self._sets[name] = np.concatenate([self._sets.get(name, vectors[:0]), vectors[vectors.any(axis=1)]])
 
     def match(self, texts: pa.Array, words: pa.Array) -> dict[str, NDArray[np.int64]]:
-        """Finds for each set that matches any sentence the numbers of those, ascending."""
+        """Find for each set that matches any sentence the numbers of those, ascending."""
         vectors = self._embedder.embed(texts.to_pylist())
         rows_by_set = {}
         for name, known in self._sets.items():

@@ -143,7 +143,7 @@ class SentenceEncoder:
         self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
         self.default_prompt_name = default_prompt_name or saved.get("default_prompt_name")
         if self.default_prompt_name is not None:
-            self._prompt(None, self.default_prompt_name)
+            self.choose_prompt(None, self.default_prompt_name)
         self.similarity_fn_name = similarity_fn_name or saved.get("similarity_fn_name") or "cosine"
         self.truncate_dim = saved.get("truncate_dim") if truncate_dim is None else truncate_dim
 
@@ -204,7 +204,7 @@ class SentenceEncoder:
     @property
     def default_prompt(self) -> str:
         """The prompt that `encode` puts before texts where no other is given."""
-        return self._prompt(None, None)
+        return self.choose_prompt(None, None)
 
     @property
     def dimension(self) -> int:
@@ -329,7 +329,7 @@ class SentenceEncoder:
 
     def token_ids(self, texts: Texts, prompt: str | None = None) -> TokenIds:
         """Compute the token ids of texts, laid end to end, in NumPy arrays."""
-        return self.backend.token_ids(self.prepare(texts), self._prompt(prompt, None))
+        return self.backend.token_ids(self.prepare(texts), self.choose_prompt(prompt, None))
 
     def encode(
         self,
@@ -389,7 +389,7 @@ class SentenceEncoder:
             device = ["cpu"] * num_processes
         if device is not None and not isinstance(device, list):
             self.to(device)
-        prompt, is_single = self._prompt(prompt, prompt_name), isinstance(inputs, str)
+        prompt, is_single = self.choose_prompt(prompt, prompt_name), isinstance(inputs, str)
         texts = self.prepare(inputs)
         if output_value != "sentence_embedding":
             return self._token_embeddings(texts, prompt, batch_size, output_value, is_single)
@@ -458,7 +458,7 @@ class SentenceEncoder:
             texts,
             vectors,
             self._finish(vectors.shape[1], normalize),
-            prompt=self._prompt(prompt, None),
+            prompt=self.choose_prompt(prompt, None),
             task=task or self._task,
             batch_size=batch_size,
             needs_known_words=needs_known_words,
@@ -480,7 +480,7 @@ class SentenceEncoder:
             blocks,
             vectors,
             self._finish(vectors.shape[1], normalize),
-            prompt=self._prompt(None, None),
+            prompt=self.choose_prompt(None, None),
             batch_size=batch_size,
         )
         self._run(steps, num_texts, False)
@@ -527,7 +527,8 @@ class SentenceEncoder:
         for warning in self.backend.take_warnings():
             _LOGGER.warning("%s", warning)
 
-    def _prompt(self, prompt: str | None, name: str | None) -> str:
+    def choose_prompt(self, prompt: str | None = None, name: str | None = None) -> str:
+        """Return a prompt that is given as text or by its name; without both the default prompt."""
         if prompt is not None:
             return prompt
         name = self.default_prompt_name if name is None else name

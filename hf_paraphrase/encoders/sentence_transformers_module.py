@@ -39,7 +39,7 @@ class EncoderModule(Module):
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Self:
-        """Opens the folder, or the repository of the Hub."""
+        """Open the folder, or the repository of the Hub."""
         place = Path(model_name_or_path)
         return cls(SentenceEncoder.from_pretrained(place / subfolder if place.is_dir() else model_name_or_path))
 
@@ -59,11 +59,11 @@ class EncoderModule(Module):
         return {**features, "sentence_embedding": vectors.to(features["input_ids"].device)}
 
     def get_embedding_dimension(self) -> int:
-        """Returns the number of components of an embedding."""
+        """Return the number of components of an embedding."""
         return self.encoder.dimension
 
     get_sentence_embedding_dimension = get_embedding_dimension
 
     def save(self, output_path: str, *args: Any, **options: Any) -> None:
-        """Writes an ordinary folder, which opens without this class."""
+        """Write an ordinary folder, which opens without this class."""
         self.encoder.save_pretrained(output_path, overwrite=True)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @recipe(EncoderSettings)
 def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
-    """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
+    """Train a sentence encoder on pairs (paper 000, section 4.2) and write its folder, with card and record.
 
     Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
     a folder or name. The `results` of the encoder, as in `provenance.json`, say how it was scored.
@@ -45,7 +45,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
 
 def finished_encoder(output: str) -> SentenceEncoder:
-    """Opens an encoder that was trained, with the `results` of its record."""
+    """Open an encoder that was trained, with the `results` of its record."""
     from .sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(output)
@@ -54,7 +54,7 @@ def finished_encoder(output: str) -> SentenceEncoder:
 
 
 def dev_evaluator(dev_data: str | None) -> Evaluator | None:
-    """Makes what scores an encoder on a dev set."""
+    """Make what scores an encoder on a dev set."""
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
@@ -65,7 +65,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
-    """Returns the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
+    """Return the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
     return {
         **{name: getattr(settings, name) for name in option_names(LossSettings)},
         "num_train_epochs": settings.epochs or 0.0,
@@ -125,7 +125,7 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
 
 
 def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
-    """Tokenises the pairs with a tokenizer, or as an encoder does."""
+    """Tokenize the pairs with a tokenizer, or as an encoder does."""
     from .encoded_pairs import encode_pairs
     from .losses import LABELS, loss_requires
     from .negatives import mine_hard_negatives
@@ -145,19 +145,19 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
 
 
 def scratch_folder(output: str | Path) -> Path:
-    """Returns the folder that an output is to be in, or the nearest one above it: there is room for large files."""
+    """Return the folder that an output is to be in, or the nearest one above it: there is room for large files."""
     return next(folder for folder in Path(output).absolute().parents if folder.is_dir())
 
 
 def show_line(text: str) -> None:
-    """Shows a line above a progress bar."""
+    """Show a line above a progress bar."""
     from tqdm.auto import tqdm
 
     tqdm.write(text, file=sys.stderr)
 
 
 def described_size(model: Any, coverage: Coverage | None) -> str:
-    """Describes the vectors of an encoder, and how many words began with one."""
+    """Describe the vectors of an encoder, and how many words began with one."""
     described = f"{model.config.vocab_size:,} token vectors of {_token_size(model)} components"
     return described if coverage is None else f"{described}; {coverage}"
 
@@ -194,7 +194,7 @@ def _write(
 
 
 def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
-    """Returns which languages the encoder is for: those of the pairs, else those of what it continued from."""
+    """Return which languages the encoder is for: those of the pairs, else those of what it continued from."""
     if settings.initial_model is None:
         return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
     before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
@@ -211,7 +211,7 @@ def write_encoder(
     results: Mapping[str, Any],
     card: Mapping[str, Any],
 ) -> None:
-    """Writes a trained encoder with its card and record, and logs how it was scored and how to open it."""
+    """Write a trained encoder with its card and record, and logs how it was scored and how to open it."""
     from .model_folder import card_values, dev_measurement, inherited_by_card, sizes_of
 
     model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()

@@ -69,7 +69,7 @@ class LossSettings(Settings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         given = [name for name in (*_SEARCH, "margin", "scale") if is_given(self, name)]
         if not given:
@@ -156,7 +156,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
     word_dropout: float = setting("probability of dropping a whole word; excludes --dropout", 0.0, at_least=0, below=1)
 
     def check(self) -> None:
-        """Refuses what does not fit the kind."""
+        """Refuse what does not fit the kind."""
         taken = None
         if isinstance(self.initial_model, str | os.PathLike):
             taken = self._take_kind(os.fspath(self.initial_model))
@@ -183,7 +183,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         return architecture_of(self.model_type) if self.model_type in ENCODERS else Architecture(self.model_type, 1.0)
 
     def _take_kind(self, initial_model: str) -> str | None:
-        """Takes the type of the model to continue from; returns that of a transformer, which no check concerns."""
+        """Take the type of the model to continue from; return that of a transformer, which no check concerns."""
         from .encoder_vocabulary import initial_kind
 
         kind = initial_kind(initial_model)
@@ -285,7 +285,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on others in their places."""
+        """Refuse what does not fit, and put the defaults that depend on others in their places."""
         super().check()
         if self.margin is None:
             from .losses import loss_options

@@ -176,7 +176,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Yields the encoder as it is to be scored."""
+        """Yield the encoder as it is to be scored."""
         yield self.encoder
 
     # ----- steps
@@ -184,7 +184,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Takes the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
+        """Take the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
         epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
         for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
@@ -198,12 +198,12 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the loss of one batch of the objective, a mean, and the embeddings where they are asked for too."""
+        """Compute the loss of one batch of the objective, a mean, and the embeddings where they are asked for too."""
         loss, vectors = self.objective.compute(self, model, inputs)
         return (loss, vectors) if return_outputs else loss
 
     def embed(self, model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
-        """Computes the embeddings (sentences, dim) of padded sentences (sentences, length)."""
+        """Compute the embeddings (sentences, dim) of padded sentences (sentences, length)."""
         device = self.args.device
         output = model(input_ids=ids.to(device), attention_mask=mask.to(device), **self.forward_options)
         vectors: Tensor = output.pooler_output
@@ -211,7 +211,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     @torch.no_grad()
     def vectors_without_dropout(self, model: nn.Module, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
-        """Computes embeddings again without dropout, where the model has any; else returns those that there are."""
+        """Compute embeddings again without dropout, where the model has any; else returns those that there are."""
         drops = any(getattr(self.model.config, name, 0.0) for name in DROPOUTS)
         drops = drops or any(isinstance(module, nn.Dropout) and module.p > 0 for module in self.model.modules())
         if not model.training or not drops:
@@ -221,7 +221,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             return self.embed(bare, ids, mask)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
+        """Make Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
         is_given, own_weights = self.optimizer is not None, list(self.objective.parameters())
         optimizer = super().create_optimizer(model)
         if own_weights and not is_given:
@@ -229,7 +229,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return optimizer
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the model is scored first unless a checkpoint is continued. Without epochs scoring is all."""
+        """Train; the model is scored first unless a checkpoint is continued. Without epochs scoring is all."""
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.is_scored else {}
         self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
@@ -260,7 +260,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
+        """Score the model and reports the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
@@ -278,7 +278,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return self.report_scores(metrics, f"{what}: dev score {scores[self.criterion]:.2f}")
 
     def scores(self) -> list[dict[str, float]]:
-        """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
+        """List the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
         entries = [{"step": 0, **entry, "epoch": entry.get("epoch") or 0.0} for entry in super().scores()]
         # A score may be taken again after a resume.
         taken = {entry["step"]: entry for entry in entries}
@@ -287,7 +287,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     # ----- folders
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
-        """Writes the weights of a checkpoint, or, elsewhere, a whole model folder.
+        """Write the weights of a checkpoint, or, elsewhere, a whole model folder.
 
         That opens like one of `train-encoder`. It gets a card where there is none, with the licence of the encoder
         that it began with, and what whoever publishes the model should add. A card that is there stays, with the
@@ -346,7 +346,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
-    """Asks an evaluator; a single number is called by :data:`DEV_SCORE`."""
+    """Ask an evaluator; a single number is called by :data:`DEV_SCORE`."""
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
         result = {DEV_SCORE: result}

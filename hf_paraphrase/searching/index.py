@@ -202,6 +202,8 @@ class SearchIndex:
         hybrid: bool = False,
         snippets: bool = False,
         batch_size: int = 256,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
     ) -> Iterator[list[Neighbour]]:
         """Finds the sentences of the corpus that are nearest to each query.
 
@@ -217,12 +219,16 @@ class SearchIndex:
             snippets: Return with each neighbor its passage that is nearest to the query, a sentence or about 200
                 characters; see :func:`~.snippets.passages`.
             batch_size: Queries in a padded batch of the encoder.
+            prompt_name: The name of a prompt to put before each query; `query` by default, if the encoder has it.
+            prompt: A text to put before each query.
 
         Yields:
             For each query its neighbors, the nearest first; none if the encoder has none of its words, and in a hybrid
             search the corpus has none of them either.
         """
         queries = list_of_texts(queries)
+        if prompt_name is not None:
+            prompt = self.encoder.choose_prompt(prompt, prompt_name)
         snapshot = self._snapshot
         candidates = self._selected(snapshot, filters) if filters else None
         depth = max(k, _HYBRID_DEPTH) if hybrid else k
@@ -244,7 +250,7 @@ class SearchIndex:
         step = _QUERIES_WITH_SNIPPETS if snippets else _QUERIES_PER_BLOCK
         for first in range(0, len(queries), step):
             block = queries[first : first + step]
-            vectors = self._queries.embed(block, batch_size=batch_size)
+            vectors = self._queries.embed(block, prompt=prompt, batch_size=batch_size)
             if not snippets:
                 yield from search_block(block, vectors)
                 continue

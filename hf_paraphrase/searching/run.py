@@ -33,6 +33,10 @@ MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("sco
 _PAIRS_PER_BATCH = 100_000
 
 
+_SEARCH_OPTIONS = ("method", "hybrid", "snippets", "prompt_name", "prompt")
+_FOR_QUERIES = ("top_k", "format", "filter", *_SEARCH_OPTIONS[1:])
+
+
 @dataclass(kw_only=True)
 class SearchSettings(DeviceSettings, FormatSettings):
     """Find sentences by meaning.
@@ -116,6 +120,12 @@ class SearchSettings(DeviceSettings, FormatSettings):
     hybrid: bool = setting(
         "also rank by the words of the queries (BM25); the score is then the sum of the reciprocal ranks", False
     )
+    prompt_name: str | None = setting(
+        "put the prompt of this name before each query [default: the prompt query, if the encoder has one]",
+        None,
+        excludes="prompt",
+    )
+    prompt: str | None = setting("text to put before each query", None)
     snippets: bool = setting(
         "also show the passage of each neighbour that is nearest to the query: a sentence, or about 200 characters",
         False,
@@ -152,12 +162,15 @@ class SearchSettings(DeviceSettings, FormatSettings):
         """Checks that the settings fit together."""
         super().check()
         queries, changes = bool(self.query or self.query_file), self.changes()
-        for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid", "snippets"))
+        for_queries = any(is_given(self, name) for name in _FOR_QUERIES)
         rules = (
             (self.corpus is None and self.index is None, "give either --corpus or --index"),
             (not (queries or changes or self.output), "name the folder to make with --output, or give --query"),
             (self.index and not (queries or changes or self.mine), "give --query, --mine or --add for the index"),
-            (for_queries and not queries, "--top-k, --format, --filter, --hybrid and --snippets are for queries"),
+            (
+                for_queries and not queries,
+                "--top-k, --format, --filter, --hybrid, --snippets, --prompt are for queries",
+            ),
             ((self.columns or self.split) and not (self.corpus or changes), "--columns and --split are for --corpus"),
         )
         for is_wrong, message in rules:
@@ -288,7 +301,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
-    options = {name: getattr(settings, name) for name in ("method", "hybrid", "snippets", "batch_size")}
+    options = {name: getattr(settings, name) for name in (*_SEARCH_OPTIONS, "batch_size")}
     neighbours = index.search(queries, settings.top_k, filters=settings.filter, **options)
     for query, found in zip(queries, neighbours, strict=True):
         without += not found

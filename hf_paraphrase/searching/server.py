@@ -44,6 +44,7 @@ MAX_BODY = 4 << 20
 MAX_TEXTS, MAX_NEIGHBOURS = 2048, 1000
 _MOST_DISCARDED = 256 << 20
 _SECONDS_TO_FINISH = 30
+_PROMPTS = ("prompt_name", "prompt")
 Json = dict[str, Any]
 
 
@@ -145,11 +146,12 @@ class Service:
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {name!r}, but {self._name}")
 
     def embeddings(self, body: Json) -> Json:
-        """Embeds `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
+        """Embed `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
 
-        With the `input_type` `query` or `document` the encoder puts the prompt of that task before each text.
+        `input_type` is `query` or `document`, for encoders that embed them differently; `prompt_name` or `prompt` is
+        put before each text.
         """
-        _check_keys(body, "input", "model", "dimensions", "encoding_format", "user", "input_type")
+        _check_keys(body, "input", "model", "dimensions", "encoding_format", "user", "input_type", *_PROMPTS)
         texts = _texts(body, "input")
         self._check_model(body.get("model"))
         dimensions = _count(body, "dimensions", self._encoder.dimension, self._encoder.dimension)
@@ -157,10 +159,11 @@ class Service:
             raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
         if (task := body.get("input_type")) not in (None, "query", "document"):
             raise UsageError(f"input_type is {task!r}, not query or document")
+        encoder = self._encoder if task is None else self._encoder.for_task(task)
         with self._lock:
-            encoder = self._encoder if task is None else self._encoder.for_task(task)
-            ids = encoder.token_ids(texts)
-            vectors = encoder.encode(texts, truncate_dim=dimensions, normalize_embeddings=True)
+            prompt = encoder.choose_prompt(**_prompts(body))
+            ids = encoder.token_ids(texts, prompt)
+            vectors = encoder.encode(texts, prompt=prompt, truncate_dim=dimensions, normalize_embeddings=True)
         vectors[[is_blank(text) for text in texts]] = 0.0
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
@@ -175,18 +178,20 @@ class Service:
     def search(self, body: Json) -> Json:
         """Finds the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
         index = self._opened_index()
-        _check_keys(body, "query", "top_k", "filter", "hybrid", "snippets")
+        _check_keys(body, "query", "top_k", "filter", "hybrid", "snippets", *_PROMPTS)
         queries, k = _texts(body, "query"), _count(body, "top_k", 10, MAX_NEIGHBOURS)
         filters = _strings(body, "filter")
         options = {name: body.get(name, False) for name in ("hybrid", "snippets")}
         for name, value in options.items():
             if not isinstance(value, bool):
                 raise UsageError(f"{name} must be true or false")
+        prompts = _prompts(body)
         with self._lock:
             index.refresh()
+            prompt = index.encoder.choose_prompt(**prompts) if prompts else None
             found = [
                 [neighbor.record() for neighbor in each]
-                for each in index.search(queries, k, filters=filters, **options)
+                for each in index.search(queries, k, filters=filters, prompt=prompt, **options)
             ]
         pairs = zip(queries, found, strict=True)
         return {"results": [{"query": query, "neighbours": neighbors} for query, neighbors in pairs]}
@@ -233,6 +238,14 @@ def _strings(body: Json, name: str) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise UsageError(f"{name} must be a text such as year>=2020, or a list of such texts")
     return values
+
+
+def _prompts(body: Json) -> dict[str, str]:
+    """Return the arguments of `SentenceEncoder.choose_prompt`; a name that the encoder lacks is refused there."""
+    given = {name: body[name] for name in _PROMPTS if body.get(name) is not None}
+    if len(given) == 2 or not all(isinstance(value, str) for value in given.values()):
+        raise UsageError("give prompt_name or prompt, a text")
+    return {"name" if name == "prompt_name" else name: value for name, value in given.items()}
 
 
 def _texts(body: Json, name: str) -> list[str]:

@@ -46,14 +46,14 @@ _TABLE_SIZE = 1 << 24
 def trigram_vocabulary(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
 ) -> list[str]:
-    """Lists the character trigrams of a text, the most frequent first and in order of code points among equals."""
+    """List the character trigrams of a text, the most frequent first and in order of code points among equals."""
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
 
 def trigram_counts(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = None
 ) -> dict[str, int]:
-    """Counts the character trigrams of a text; takes and orders them as :func:`trigram_vocabulary`."""
+    """Count the character trigrams of a text; take and orders them as :func:`trigram_vocabulary`."""
     normalize = text_normalizer(lower_case=lower_case)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     stream = iter(sentences)
@@ -77,7 +77,7 @@ def trigram_counts(
 def build_character_trigram_tokenizer(
     trigrams: Iterable[str], *, lower_case: bool = True, skip_unknown: bool = False
 ) -> PreTrainedTokenizerFast:
-    """Builds a tokenizer over a list of trigrams in the order of their ids, e.g. that of :func:`trigram_vocabulary`.
+    """Build a tokenizer over a list of trigrams in the order of their ids, e.g. that of :func:`trigram_vocabulary`.
 
     With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019);
     otherwise each of them is the token `[UNK]`, id 1, as in ParaNMT-50M. Id 0 is `[PAD]`.
@@ -95,7 +95,7 @@ def build_character_trigram_tokenizer(
 
 
 def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool) -> Tokenizer:
-    """Makes the tokenizer whose normaliser, a chain of replacements, writes every window out."""
+    """Make the tokenizer whose normaliser, a chain of replacements, write every window out."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     model: models.Model = models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
@@ -119,7 +119,7 @@ def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
-    """Returns the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
+    """Return the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
     from tokenizers import normalizers
 
     normalize: Callable[[str], str] = normalizers.Sequence(_text_steps(lower_case)).normalize_str
@@ -129,7 +129,7 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
 def character_windows(
     texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int64]]:
-    """Finds the windows of some texts, normalised as by :func:`text_normalizer`, which most texts do not need.
+    """Find the windows of some texts, normalised as by :func:`text_normalizer`, which most texts do not need.
 
     Returns:
         The code points of all texts in a row, with a space before each text and one after; the places (windows,) of
@@ -184,7 +184,7 @@ class TrigramLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
-        """Makes the lookup of what :func:`build_character_trigram_tokenizer` made, or gives None for any other.
+        """Make the lookup of what :func:`build_character_trigram_tokenizer` made, or gives None for any other.
 
         Further added tokens are allowed if they are cut out of the raw text wherever they stand.
         """
@@ -208,7 +208,7 @@ class TrigramLookup:
         return None
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
+        """Compute the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
         row = "\n".join(texts)
         if not any(token in row for token in self._special):
             return self._of_windows(texts)
@@ -234,7 +234,7 @@ class TrigramLookup:
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
-    """Returns, at little cost, whether a tokenizer may be one of trigrams."""
+    """Return, at little cost, whether a tokenizer may be one of trigrams."""
     expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
     return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 

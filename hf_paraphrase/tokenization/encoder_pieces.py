@@ -36,7 +36,7 @@ _MARK = "\U00010000"
 def train_encoder_bpe(
     sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True, min_frequency: int = 2
 ) -> PreTrainedTokenizerFast:
-    """Learns a byte-pair encoding (Sennrich, Haddow and Birch 2016) from sentences, which are streamed.
+    """Learn a byte-pair encoding (Sennrich, Haddow and Birch 2016) from sentences, which are streamed.
 
     The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
     by side `min_frequency` times.
@@ -53,7 +53,7 @@ def train_encoder_bpe(
 def train_encoder_unigram(
     sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
-    """Learns a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
+    """Learn a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
 
     The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
 
@@ -94,7 +94,7 @@ def _options(vocab_size: int) -> dict[str, Any]:
 
 
 def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
-    """Makes a space part of the piece after it, which decoding undoes, and splits off punctuation marks."""
+    """Make a space part of the piece after it, which decoding undoes, and split off punctuation marks."""
     from tokenizers import Regex, decoders, pre_tokenizers
 
     marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
@@ -135,7 +135,7 @@ def _finished(tokenizer: Tokenizer, vocab_size: int) -> PreTrainedTokenizerFast:
 
 
 def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
-    """Opens the tokenizer in a folder, whatever its kind, for the use of a sentence encoder.
+    """Open the tokenizer in a folder, whatever its kind, for the use of a sentence encoder.
 
     It adds no special tokens any more (`[CLS]` or `</s>` would count in every mean), truncates nothing and pads on the
     right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its

@@ -18,7 +18,7 @@ Lookup = Callable[[Sequence[str]], TokenIds]
 
 
 def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
-    """Makes the lookup of a tokenizer, or gives None where it must do the work itself."""
+    """Make the lookup of a tokenizer, or gives None where it must do the work itself."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)
@@ -61,7 +61,7 @@ def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:
-    """Makes a list of one text or several; arrays and columns of strings are as good as lists."""
+    """Make a list of one text or several; arrays and columns of strings are as good as lists."""
     # A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
     if isinstance(texts, str):
         texts = [texts]

@@ -60,7 +60,7 @@ class Morphs:
 
 
 def word_splitter(*, lower_case: bool) -> Tokenizer:
-    """Makes a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
+    """Make a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
 
     As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
     """
@@ -74,7 +74,7 @@ def word_splitter(*, lower_case: bool) -> Tokenizer:
 
 
 def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter[str]:
-    """Counts the words of a text as :func:`word_splitter` cuts it; the text is streamed."""
+    """Count the words of a text as :func:`word_splitter` cuts it; the text is streamed."""
     splitter = word_splitter(lower_case=lower_case)
     normalizer, pre_tokenizer = splitter.normalizer, splitter.pre_tokenizer
     counts: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter
 def learn_morphs(
     counts: Mapping[str, int], *, dampening: str = "none", min_frequency: int = 1, seed: int = 0
 ) -> Morphs:
-    """Trains Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
+    """Train Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
 
     Frequencies are dampened by one of :data:`DAMPENINGS`; words below `min_frequency` are left out. The seed is that
     of the order in which the words are gone over, which is drawn again in every round.
@@ -125,7 +125,7 @@ def learn_morphs(
 def morfessor_tokenizer(
     morphs: Morphs, alphabet: Iterable[str] = (), *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
-    """Carries a Morfessor Baseline model over to a fast tokenizer.
+    """Carry a Morfessor Baseline model over to a fast tokenizer.
 
     The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that characters in a row
     that are neither morphs nor in the alphabet are one `[UNK]`; of segmentations with equal cost either may win. Id 0
@@ -150,7 +150,7 @@ def morfessor_tokenizer(
 
 
 def check_installed() -> None:
-    """Checks that Morfessor can be imported."""
+    """Check that Morfessor can be imported."""
     if find_spec("morfessor") is None:
         problem = "learning morphs needs the package morfessor"
         raise UsageError(problem, remedy="pip install 'hf-paraphrase[segmentation]'")

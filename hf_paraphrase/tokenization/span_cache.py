@@ -72,14 +72,14 @@ class SpanCache:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> SpanCache | None:
-        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
+        """Make the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):
             return None
         return cls(tokenizer, around=around)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts, without padding or truncation."""
+        """Compute the ids of some texts, without padding or truncation."""
         known = self._known
         if known.characters > REMEMBERED:
             self._known = known = _KnownRuns()
@@ -94,7 +94,7 @@ class SpanCache:
         return before.interleaved(token_ids, 0).interleaved(behind, 0)
 
     def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
-        """Splits texts one by one."""
+        """Split texts one by one."""
         rows = list(map(_runs_of, texts))
         codes = self._codes(known, list(chain.from_iterable(rows)))
         borders = np.array([0, *accumulate(map(len, rows))], np.int64)
@@ -103,7 +103,7 @@ class SpanCache:
         return self._gathered(known, texts, np.array(codes, np.int64), borders)
 
     def _many(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
-        """Splits texts in array operations on the bytes of all."""
+        """Split texts in array operations on the bytes of all."""
         import pyarrow as pa
 
         joined = "".join(texts)
@@ -120,7 +120,7 @@ class SpanCache:
         return self._gathered(known, texts, self._codes_of_array(known, runs), np.searchsorted(starts, offsets))
 
     def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
-        """Finds the codes of an array of runs; Arrow alone finds the runs of the previous call."""
+        """Find the codes of an array of runs; Arrow alone finds the runs of the previous call."""
         import pyarrow.compute as pc
 
         previous = known.previous  # another thread may replace it
@@ -154,7 +154,7 @@ class SpanCache:
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
     def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:
-        """Finds the codes of runs; new ones are looked up."""
+        """Find the codes of runs; new ones are looked up."""
         codes = list(map(known.codes.get, runs))
         if None in codes:
             new = list(dict.fromkeys(run for run, code in zip(runs, codes, strict=True) if code is None))
@@ -164,7 +164,7 @@ class SpanCache:
         return cast(list[int], codes)
 
     def _must_stand_alone(self, run: str, ids: list[int]) -> bool:
-        """Returns whether a run may be changed by its neighbours, or change them."""
+        """Return whether a run may be changed by its neighbours, or change them."""
         # An added token may be the unknown token, the id of many runs.
         may_hold_added = not self._added_ids.isdisjoint(ids)
         if self._keeps_ascii and not may_hold_added and run.isascii() and run.isprintable() and run[-1] != " ":
@@ -195,7 +195,7 @@ class _KnownRuns:
         self._lock = threading.Lock()
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
-        """Adds different runs, their ids, and whether they must stand alone."""
+        """Add different runs, their ids, and whether they must stand alone."""
         token_ids = TokenIds.of_lists(ids)
         with self._lock:
             # Another thread may have added them at the same time: then their ids are there twice, and equal.
@@ -211,13 +211,13 @@ class _KnownRuns:
             self.codes.update(zip(runs, codes.tolist(), strict=True))
 
     def ids_of(self, codes: NDArray[np.int64], borders: NDArray[np.int64]) -> TokenIds:
-        """Gathers the ids of texts."""
+        """Gather the ids of texts."""
         lengths = codes >> _LENGTH & _LENGTHS
         ids = self._ids[ranges(codes >> _START, lengths)].astype(np.int64)
         return TokenIds(ids, ends_of(lengths)[borders])
 
     def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
-        """Gathers the ids of texts one run at a time."""
+        """Gather the ids of texts one run at a time."""
         all_ids = self._ids
         rows = [all_ids[code >> _START :][: code >> _LENGTH & _LENGTHS].tolist() for code in codes]
         ends = np.array([0, *accumulate(map(len, rows))], np.int64)
@@ -230,12 +230,12 @@ def _numbers(array: Any) -> NDArray[np.int32]:
 
 
 def settings_of_part(part: Any) -> Any:
-    """Reads the settings of a part of a tokenizer; None where there is no such part."""
+    """Read the settings of a part of a tokenizer; None where there is no such part."""
     return None if part is None else json.loads(part.__getstate__())
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
-    """Lists the ids of the special tokens put before and after a single text; None if anything else may be done."""
+    """List the ids of the special tokens put before and after a single text; None if anything else may be done."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     plain = tokenizer.encode("a", add_special_tokens=False).ids
@@ -265,7 +265,7 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
 
 
 def _splits_runs(pre_tokenizer: Any) -> bool:
-    """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
+    """Return whether a text is split where a space follows a visible character, and each side of that as if alone."""
     match pre_tokenizer:
         case {"type": "Sequence", "pretokenizers": [first, *_]}:
             # Whatever comes after the first part sees its pieces one by one.

@@ -31,7 +31,7 @@ _TYPOGRAPHY = {
 def train_bpe_tokenizer(
     texts: Iterable[str], vocab_size: int, *, lowercase: bool = False, max_length: int = 1_000
 ) -> PreTrainedTokenizerFast:
-    """Learns a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
+    """Learn a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
 
     Typographic quotes and dashes become plain ones, as in the normalised text that models are trained on. A space is
     part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
@@ -51,7 +51,7 @@ def train_separate_bpe_tokenizer(
     lowercase: bool = False,
     max_length: int = 1_000,
 ) -> RnnSearchTokenizer:
-    """Learns a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
+    """Learn a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
     return RnnSearchTokenizer(

@@ -124,7 +124,7 @@ class TrainTokenizerSettings(Settings):
 
 @recipe(TrainTokenizerSettings)
 def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast:
-    """Learns a tokenizer from text and writes its folder, with card and record."""
+    """Learn a tokenizer from text and write its folder, with card and record."""
     from .word_level import save_tokenizer
 
     corpora = _corpora_of(settings.text, settings.pairs)
@@ -160,7 +160,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
 
 
 def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
-    """Returns what streams the sentences of each corpus: a file, a folder, or all sides of bitext in a language."""
+    """Return what streams the sentences of each corpus: a file, a folder, or all sides of bitext in a language."""
 
     def lines(path: str) -> Iterator[str]:
         return (line for _, line in numbered_lines(Path(path)))
@@ -197,7 +197,7 @@ def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
 def _learn(
     settings: TrainTokenizerSettings, sentences: Iterable[str]
 ) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
-    """Learns a tokenizer; of morphs also returns the vocabulary sizes before and after, paper 003's Table 8."""
+    """Learn a tokenizer; of morphs also returns the vocabulary sizes before and after, paper 003's Table 8."""
     from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
     from .word_level import build_word_level_tokenizer, sentence_vocabulary
 
@@ -226,7 +226,7 @@ def _learn(
 
 
 def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:
-    """Measures the tokenizer on the beginnings of all corpora."""
+    """Measure the tokenizer on the beginnings of all corpora."""
     most = -(-_MEASURED // len(corpora))
     sentences = [sentence for stream in corpora for sentence in islice(stream(), most)]
     ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]

@@ -80,7 +80,7 @@ def sentence_vocabulary(
     min_frequency: int = 1,
     max_size: int | None = None,
 ) -> list[str]:
-    """Lists the words of a text, the most frequent first and in alphabetical order among equals.
+    """List the words of a text, the most frequent first and in alphabetical order among equals.
 
     Words are split as :func:`build_word_level_tokenizer` does. At most `max_size` are listed, without special tokens.
     """
@@ -103,7 +103,7 @@ def build_word_level_tokenizer(
     treebank: bool = False,
     digits: str = "keep",
 ) -> PreTrainedTokenizerFast:
-    """Builds a tokenizer over a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
+    """Build a tokenizer over a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
 
     The words have ids from 2 in their order; repeated ones are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`. Text is
     lower-cased, English contractions or everything split in the manner of the Penn Treebank, and each digit, of any
@@ -119,7 +119,7 @@ def build_word_level_tokenizer(
 
 
 def basic_normalizer(*, lower_case: bool, digits: str = "keep") -> normalizers.Sequence:
-    """Makes what normalises text: NFKC, curly apostrophes straightened, lower case if asked for, digits replaced."""
+    """Make what normalises text: NFKC, curly apostrophes straightened, lower case if asked for, digits replaced."""
     from tokenizers import Regex, normalizers
 
     steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
@@ -131,7 +131,7 @@ def basic_normalizer(*, lower_case: bool, digits: str = "keep") -> normalizers.S
 
 
 def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTokenizerFast:
-    """Wraps a tokenizer of the `tokenizers` library for sentence encoders, which pad on the right."""
+    """Wrap a tokenizer of the `tokenizers` library for sentence encoders, which pad on the right."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(
@@ -146,7 +146,7 @@ def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTo
 def reachable_words(
     words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, treebank: bool = False
 ) -> list[str]:
-    """Keeps the words that a tokenizer with these settings can produce: not `London` where text is lower-cased."""
+    """Keep the words that a tokenizer with these settings can produce: not `London` where text is lower-cased."""
     tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
 
     def is_reachable(word: str) -> bool:
@@ -159,7 +159,7 @@ def reachable_words(
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:
-    """Saves a tokenizer so that transformers 4 and 5 both open it: 4 does not know the class name that 5 writes."""
+    """Save a tokenizer so that transformers 4 and 5 both open it: 4 does not know the class name that 5 writes."""
     tokenizer.save_pretrained(folder)
     if not tokenizer.is_fast:
         return

@@ -192,3 +192,18 @@ def test_from_python_it_gives_the_neighbours_as_they_are_found_also_in_a_corpus_
         assert list(found.neighbours) == [("w1 w5", expected)]
     mined = hf_paraphrase.search(index=index, mine=True, threshold=0.5, output=tmp_path / "mined")
     assert DataFolder(mined.folder).count() == mined.rows
+
+
+def test_prompts_are_put_before_queries_only(tmp_path, capfd):
+    model = write_average(tmp_path / "model", [f"w{number}" for number in range(9)])
+    encoder = SentenceEncoder.from_pretrained(model, prompts={"query": "w1 ", "mine": "w2 w3 "})
+    encoder.save_pretrained(tmp_path / "prompted")
+    (tmp_path / "corpus").write_text("w4 w5\nw6\n")
+    flags = ["search", "--model", tmp_path / "prompted", "--corpus", tmp_path / "corpus", "--query", "w4"]
+    for more, text in (([], "w1 w4"), (["--prompt-name", "mine"], "w2 w3 w4"), (["--prompt", "w7 "], "w7 w4")):
+        assert run(*flags, "--top-k", "1", *more) == 0
+        score = float(capfd.readouterr().out.splitlines()[-1].split("\t")[2])
+        plain = SentenceEncoder.from_pretrained(model)
+        assert score == pytest.approx(float(plain.similarity(text, ["w4 w5", "w6"]).max()), abs=1e-4)
+    assert run(*flags, "--prompt-name", "other") == 2
+    assert "prompt_name `other` is unknown" in capfd.readouterr().err

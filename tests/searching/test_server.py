@@ -292,6 +292,33 @@ def send(url, path, body=None, **headers):
         return error.code, error.read().decode()
 
 
+def test_prompts_of_queries_and_documents_are_followed(encoder, tmp_path):
+    prompts = {"query": "w1 ", "document": "w2 ", "mine": "w3 w4 "}
+    prompted = SentenceEncoder.from_pretrained(encoder.folder, prompts=prompts)
+    build_index(prompted, [CORPUS], tmp_path)
+    index = SearchIndex(tmp_path, prompted)
+    cases = (
+        ({}, "w7"),
+        ({"input_type": "query"}, "w1 w7"),
+        ({"input_type": "document"}, "w2 w7"),
+        ({"prompt_name": "mine"}, "w3 w4 w7"),
+        ({"prompt": "w9 ", "input_type": "query"}, "w9 w7"),
+    )
+    with running(Service(prompted, "tiny", index)) as url:
+        for options, text in cases:
+            answer = ask(url, "/v1/embeddings", {"input": "w7", **options})[1]
+            expected = encoder.encode(text, normalize_embeddings=True)
+            np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-6)
+            assert answer["usage"]["prompt_tokens"] == len(text.split())
+        scores = {}
+        for options, text in (({}, "w1 w7"), ({"prompt_name": "mine"}, "w3 w4 w7"), ({"prompt": ""}, "w7")):
+            best = ask(url, "/search", {"query": "w7", "top_k": 1, **options})[1]["results"][0]["neighbours"][0]
+            scores[text] = best["score"]
+            expected = encoder.similarity(text, ["w2 " + sentence for sentence in CORPUS["sentence"].to_pylist()])
+            assert best["score"] == pytest.approx(expected.max(), abs=1e-5)
+    assert len({*scores.values()}) == 3
+
+
 def refuse_constant(name):
     raise AssertionError(f"{name} is not JSON")
 
@@ -308,6 +335,9 @@ def refuse_constant(name):
         ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),
         ("/add", {"sentences": ["w1"], "ids": "a"}, "ids must be a list"),
         ("/remove", {}, "give sentences, ids"),
+        ("/search", {"query": "w1", "prompt_name": "quer"}, "prompt_name `quer` is unknown"),
+        ("/v1/embeddings", {"input": "w1", "prompt": ["w2"]}, "give prompt_name or prompt, a text"),
+        ("/v1/embeddings", {"input": "w1", "input_type": "passage"}, "input_type is 'passage', not query or document"),
     ],
 )
 def test_what_a_request_does_not_have_is_refused(writable, path, body, message):

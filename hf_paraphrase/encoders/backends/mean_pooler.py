@@ -57,7 +57,7 @@ class MeanPooler:
         self._texts = self._tokens = 0
 
     def prepared(self, texts: int) -> Means:
-        """Returns the function of ids and offsets that several threads may call now, for so many texts."""
+        """Return the function of ids and offsets that several threads may call now, for so many texts."""
         self._texts += texts
         if self._texts > len(self._stored.values) // _ROWS_OF_A_TEXT:
             # Of a table of integers few texts need few rows.
@@ -79,7 +79,7 @@ class MeanPooler:
         return means
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Returns the table and ids; of a table of integers the rows in use, and the place of each id among them."""
+        """Return the table and ids; of a table of integers the rows in use, and the place of each id among them."""
         # Read once: another thread may replace it.
         stored = self._stored
         if stored.scales is None:
@@ -90,7 +90,7 @@ class MeanPooler:
     def _counted(
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Leaves unknown words out, unless a text has no other."""
+        """Leave unknown words out, unless a text has no other."""
         if self.skipped_id is None or (is_known := ids != self.skipped_id).all():
             return ids, offsets
         lengths = np.diff(offsets)
@@ -101,7 +101,7 @@ class MeanPooler:
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Computes the means of the parts side by side; see `ConcatenationModel`."""
+        """Compute the means of the parts side by side; see `ConcatenationModel`."""
         texts, parts = len(offsets) - 1, len(self.part_sizes)
         part = np.searchsorted(np.cumsum(self.part_sizes), ids, side="right")
         bag = np.repeat(np.arange(texts) * parts, np.diff(offsets)) + part
@@ -124,7 +124,7 @@ def embed_averages(
     vectors: NDArray[np.float32],
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim) with what `finish` makes of means; yields how many rows are done each time."""
+    """Fill `vectors` (texts, dim) with what `finish` makes of means; yield how many rows are done each time."""
     means = averages.prepared(len(vectors))
 
     def embed(rows: slice) -> int:
@@ -139,7 +139,7 @@ def embed_averages(
 
 
 def averages_of_model(model: Any) -> MeanPooler | None:
-    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU."""
+    """Return what computes the embeddings of an averaging model of ours in single precision on the CPU."""
     import torch
 
     from ...models.modeling_avg import AvgModel
@@ -154,14 +154,14 @@ def averages_of_model(model: Any) -> MeanPooler | None:
 
 
 def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> MeanPooler:
-    """Makes what computes the embeddings of an average, or of a concatenation of averages."""
+    """Make what computes the embeddings of an average, or of a concatenation of averages."""
     if (sizes := config.get("vocab_sizes")) is not None:
         return MeanPooler(table, part_sizes=sizes, part_weights=config.get("part_weights"))
     return MeanPooler(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Computes the means (texts, columns) of rows of a table; a text without tokens has zeros.
+    """Compute the means (texts, columns) of rows of a table; a text without tokens has zeros.
 
     The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on.
     """
@@ -186,7 +186,7 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
 def _few_row_means(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Computes what :func:`row_means` does, one text at a time; of one column NumPy would add in another order."""
+    """Compute what :func:`row_means` does, one text at a time; of one column NumPy would add in another order."""
     rows = table.take(ids, axis=0)
     sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
     for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
@@ -211,6 +211,6 @@ def _row_means_by_torch(
 
 
 def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
+    """Divide the sum of each text by the number of its tokens, in place; those of none stay zero."""
     sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
     return sums

@@ -33,7 +33,7 @@ def embed_in_padded_batches(
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
     is_transformer: bool = False,
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim), but for texts without tokens, and yields how many rows are done each time.
+    """Fill `vectors` (texts, dim), but for texts without tokens, and yield how many rows are done each time.
 
     `forward` computes the vectors (batch, dim) of ids (batch, length) with their mask, in several threads, without
     gradients, and under `torch.autocast` where the caller is; then `finish` is applied.
@@ -61,7 +61,7 @@ def embed_in_padded_batches(
 def batches_of_like_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
 ) -> Iterator[list[int]]:
-    """Groups rows of similar length, the longest first; rows of length 0 are left out."""
+    """Group rows of similar length, the longest first; rows of length 0 are left out."""
     batch: list[int] = []
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
     for row in order.tolist():
@@ -77,7 +77,7 @@ def batches_of_like_length(
 
 @contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Keeps a model of PyTorch in evaluation mode in the block, however that ends."""
+    """Keep a model of PyTorch in evaluation mode in the block, however that ends."""
     if not getattr(model, "training", False):
         yield
         return
@@ -89,7 +89,7 @@ def evaluation_mode(model: Any) -> Iterator[None]:
 
 
 def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
-    """Shows the progress, in texts, on standard error, while it passes on how many texts are done each time."""
+    """Show the progress, in texts, on standard error, while it passes on how many texts are done each time."""
     from tqdm.auto import tqdm
 
     with tqdm(total=total, unit=" texts", desc="encode") as bar:

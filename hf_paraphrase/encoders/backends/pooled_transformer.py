@@ -107,12 +107,12 @@ class PooledTransformer(nn.Module):
         return next((value.dtype for value in self.transformer.parameters()), torch.float32)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Returns the token vectors."""
+        """Return the token vectors."""
         embeddings: nn.Module = self.transformer.get_input_embeddings()
         return embeddings
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, unpooled: int = 0) -> SimpleNamespace:
-        """Embeds texts from their ids (texts, length), padded on the right, and a mask that is not 0 at tokens.
+        """Embed texts from their ids (texts, length), padded on the right, and a mask that is not 0 at tokens.
 
         The first `unpooled` tokens are read, and left out of the pooling. `pooler_output` (texts, dimension) of
         the result are the embeddings.
@@ -146,7 +146,7 @@ class PooledTransformer(nn.Module):
 
 
 def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Makes one vector of the token vectors (texts, length, dim) of each text where its mask (texts, length) is 1."""
+    """Make one vector of the token vectors (texts, length, dim) of each text where its mask (texts, length) is 1."""
     texts = torch.arange(len(hidden), device=hidden.device)
     if pooling == "cls":
         return hidden[texts, mask.argmax(1)]
@@ -213,7 +213,7 @@ def open_transformer(
 
 
 def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
-    """Refuses what is no encoder of text before transformers would do so at length; returns `config.json`."""
+    """Refuse what is no encoder of text before transformers would do so at length; return `config.json`."""
     from transformers.models.auto import configuration_auto, modeling_auto
 
     if not (place / "config.json").is_file():
@@ -242,7 +242,7 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
 
 
 def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
-    """Returns what a head is trained on, and what its configuration may leave out: an own encoder, or a transformer.
+    """Return what a head is trained on, and what its configuration may leave out: an own encoder, or a transformer.
 
     The embeddings of a transformer must be the mean of its token vectors; the head does not need their length 1.
     """
@@ -270,7 +270,7 @@ def processing_of(model: Any, tokenizer: Any, given: InputProcessing | None = No
 
 
 def _positions(model: Any) -> int | None:
-    """Counts the tokens that have a position: those of a RoBERTa begin after that of padding."""
+    """Count the tokens that have a position: those of a RoBERTa begin after that of padding."""
     for name, module in getattr(model, "named_modules", list)():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
@@ -279,7 +279,7 @@ def _positions(model: Any) -> int | None:
 
 
 def read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Reads the folder of the transformer, its pooling and its layers; returns None for any other modules."""
+    """Read the folder of the transformer, its pooling and its layers; return None for any other modules."""
     path = folder / MODULES_FILE
     if not path.is_file():
         return folder, {}
@@ -310,7 +310,7 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
-    """Reads a module after the pooling; returns None for one that is not known here."""
+    """Read a module after the pooling; return None for one that is not known here."""
     settings = optional_json(folder / "config.json")
     between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
     if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):

@@ -280,7 +280,7 @@ def _third_party_table(folder: Path, place: Path, name: str) -> StaticTable:
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:
-    """Opens the tokenizer of a folder, without padding and truncation."""
+    """Open the tokenizer of a folder, without padding and truncation."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
@@ -294,7 +294,7 @@ def _open_tokenizer(folder: Path) -> Tokenizer:
 
 
 def _check_ids(backend: Tokenizer, rows: int, folder: Path) -> None:
-    """Refuses a tokenizer with more tokens than there are vectors."""
+    """Refuse a tokenizer with more tokens than there are vectors."""
     if (tokens := backend.get_vocab_size()) > rows:
         what = f"the tokenizer has {tokens} tokens, the model {rows} vectors"
         raise ModelError(what, path=folder, remedy="the tokenizer files belong to another model")

@@ -36,13 +36,13 @@ _INITIAL_RANGE = 0.01
 
 
 def character_ngrams(spelling: str) -> list[str]:
-    """Lists the n-grams of a spelling with its boundary marks, shorter ones first; all of it if it is too short."""
+    """List the n-grams of a spelling with its boundary marks, shorter ones first; all of it if it is too short."""
     ngrams = [spelling[start : start + size] for size in _SIZES for start in range(len(spelling) - size + 1)]
     return ngrams or [spelling]
 
 
 def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Spells the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
+    """Spell the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
 
     A piece of a vocabulary that marks the beginning of a word (`▁word`) may continue, so it has no mark at its end,
     and one without the mark is inside a word and has none at all.
@@ -86,14 +86,14 @@ class CharNgramEmbeddings(nn.Module):
         self.table = nn.Parameter(torch.randn(buckets, dimension, generator=generator) * _INITIAL_RANGE)
 
     def of_rows(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the buckets of the n-grams of some tokens laid end to end, and where those of each begin."""
+        """Return the buckets of the n-grams of some tokens laid end to end, and where those of each begin."""
         starts = self._ends[rows]
         lengths = self._ends[rows + 1] - starts
         return self._buckets[ranges(starts, lengths)], lengths.cumsum() - lengths
 
     @torch.no_grad()
     def folded(self, embeddings: Tensor) -> Tensor:
-        """Returns the table of tokens (vocabulary, dimension) with the sums of their n-grams."""
+        """Return the table of tokens (vocabulary, dimension) with the sums of their n-grams."""
         table = embeddings.detach().clone()
         for start in range(0, len(table), _ROWS_PER_BLOCK):
             rows = np.arange(start, min(start + _ROWS_PER_BLOCK, len(table)))

@@ -61,7 +61,7 @@ class DistillationTexts:
 
 
 def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0) -> Tensor:
-    """Computes the mean over texts of the cross-entropy of finding a text's own target among all of the batch.
+    """Compute the mean over texts of the cross-entropy of finding a text's own target among all of the batch.
 
     Both are (texts, dim). Other texts with the same target, such as translations of each other, do not count.
     """
@@ -104,7 +104,7 @@ class DistillationObjective(Objective):
             self.projection = nn.Parameter(initial_projection(targets, size, turn=turn))
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Makes a batch from the epoch and the number of each text.
+        """Make a batch from the epoch and the number of each text.
 
         Padding is the first of the tokens that occur: a row that does not occur would go on moving by its momentum.
 
@@ -127,13 +127,13 @@ class DistillationObjective(Objective):
         return {name: torch.from_numpy(part) for name, part in batch.items()}
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Computes the loss of a batch, a mean over its texts, and their embeddings."""
+        """Compute the loss of a batch, a mean over its texts, and their embeddings."""
         encoder = trainer.accelerator.unwrap_model(model)
         vectors = embed_with_local_table(model, encoder, inputs, self.letters, **trainer.forward_options)
         return self(vectors, inputs["targets"]), vectors
 
     def forward(self, students: Tensor, targets: Tensor) -> Tensor:
-        """Computes the loss of a batch of students (texts, dim) and their targets (texts, target dim)."""
+        """Compute the loss of a batch of students (texts, dim) and their targets (texts, target dim)."""
         students = students.float()
         loss = students.new_zeros(())
         for size in self.sizes:
@@ -156,7 +156,7 @@ class DistillationObjective(Objective):
 
     @torch.no_grad()
     def after_update(self) -> None:
-        """Draws the projection back to the nearest one with orthonormal columns: one step of Newton and Schulz.
+        """Draw the projection back to the nearest one with orthonormal columns: one step of Newton and Schulz.
 
         It takes deviations e to about 3/4 e², so after each small update one step is enough.
         """
@@ -165,13 +165,13 @@ class DistillationObjective(Objective):
             found.copy_(1.5 * found - 0.5 * found @ (found.T @ found))
 
     def save(self, folder: Path) -> None:
-        """Writes the weights of the objective and of letters, with which the table of the checkpoint is folded."""
+        """Write the weights of the objective and of letters, with which the table of the checkpoint is folded."""
         super().save(folder)
         if self.letters is not None:
             save_file({TABLE: self._table[0].detach().contiguous()}, folder / _TABLE_FILE)
 
     def load(self, folder: Path) -> None:
-        """Reads them."""
+        """Read them."""
         super().load(folder)
         if self.letters is not None:
             with torch.no_grad():
@@ -179,7 +179,7 @@ class DistillationObjective(Objective):
 
 
 def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the different ids below `size`, ascending, and the index of each id among them: faster than sorting."""
+    """Return the different ids below `size`, ascending, and the index of each id among them: faster than sorting."""
     occurs, places = np.zeros(size, bool), np.empty(size, np.int64)
     occurs[ids] = True
     rows = np.flatnonzero(occurs)
@@ -194,7 +194,7 @@ def embed_with_local_table(
     letters: CharNgramEmbeddings | None,
     **options: Any,
 ) -> Tensor:
-    """Embeds the texts of a batch (texts, dim) with its rows, and the sums of their n-grams, as the model's table."""
+    """Embed the texts of a batch (texts, dim) with its rows, and the sums of their n-grams, as the model's table."""
     table = functional.embedding(inputs["rows"], encoder.get_parameter(TABLE), sparse=True)
     if letters is not None and len(inputs["ngrams"]):
         ngrams = functional.embedding(inputs["ngram_rows"], letters.table, sparse=True)
@@ -226,7 +226,7 @@ def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
 def initial_projection(
     targets: NDArray[np.float32], student_size: int, *, turn: torch.Generator | None = None
 ) -> Tensor:
-    """Makes a projection from students to targets (texts, target dim) to start from: onto their principal axes.
+    """Make a projection from students to targets (texts, target dim) to start from: onto their principal axes.
 
     With `turn` the axes are turned at random, so that every part of a student's vector gets something of each. It has
     orthonormal columns (the greater of both sizes, student_size).
@@ -242,7 +242,7 @@ def initial_projection(
 
 @torch.no_grad()
 def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
-    """Turns the table of an average so that its first components hold as much as they can of the cosines of texts.
+    """Turn the table of an average so that its first components hold as much as they can of the cosines of texts.
 
     The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
     are a rotation, under which no cosine changes; `components` keeps so many, 0 all.

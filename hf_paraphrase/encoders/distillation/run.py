@@ -34,7 +34,7 @@ _MOST_UNKNOWN = 0.1
 
 @recipe(StudentSettings)
 def distill(settings: StudentSettings) -> SentenceEncoder:
-    """Distils a sentence encoder from teachers on plain text and writes its folder, with card and record.
+    """Distil a sentence encoder from teachers on plain text and write its folder, with card and record.
 
     The `results` of the encoder, as in `provenance.json`, say how it was scored.
     """
@@ -122,7 +122,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
 def _student(
     settings: StudentSettings, run: TrainingRun, texts: Texts, dimension: int
 ) -> tuple[SentenceEncoder, TokenIds, Coverage | None, CharNgramEmbeddings | None]:
-    """Makes the student, or opens the encoder to continue from, and reads the texts with its tokenizer."""
+    """Make the student, or open the encoder to continue from, and read the texts with its tokenizer."""
     import torch
 
     from ..encoder_vocabulary import prepare_encoder

@@ -45,7 +45,7 @@ class ObjectiveSettings(Settings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.cosine_weight == self.ranking_weight == 0:
             raise UsageError("all weights of the loss are 0", remedy="give one a weight, e.g. --cosine-weight 1")
@@ -129,7 +129,7 @@ class TeacherSettings(DecontaminationSettings):
         return [*self.text, *self.multilingual_text, *self.bitext]
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if not self.teachers or not self.texts or (self.teacher and not (self.text or self.bitext)):
             remedy = "give --teacher DIR… and --text FILE… or --bitext DIR…"
@@ -194,7 +194,7 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
     )
 
     def check(self) -> None:
-        """Checks that the settings fit together."""
+        """Check that the settings fit together."""
         super().check()
         if self.model_type not in ENCODERS:
             what = f"a model of type {self.model_type} cannot be a student: it has no table of token vectors"
@@ -208,7 +208,7 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
             raise UsageError(what, remedy="leave it out, or train avg or trigram")
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that the result depends on, the text first."""
+        """List the files and folders that the result depends on, the text first."""
         start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors, self.dev_data)
         given = [item for item in start if item is not None]
         return [*self.texts, *self.teachers, *given, *self.decontaminate]

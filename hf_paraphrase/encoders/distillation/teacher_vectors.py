@@ -49,7 +49,7 @@ class UnitVectors:
             self.mean = known.mean(axis=0, dtype=np.float64).astype(np.float32) if len(known) else None
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Reads the vectors of some texts by their numbers (texts,), as (texts, dimension); zero where none is."""
+        """Read the vectors of some texts by their numbers (texts,), as (texts, dimension); zero where none is."""
         rows = self.rows[numbers]
         vectors = self.matrix[rows].astype(np.float32)
         if self.mean is not None:
@@ -75,7 +75,7 @@ class TeacherVectors:
         return len(self.teachers[0].rows)
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Reads the vectors (texts, dimension) of some texts by their numbers (texts,)."""
+        """Read the vectors (texts, dimension) of some texts by their numbers (texts,)."""
         scale = np.sqrt(1 / len(self.teachers)).astype(np.float32)
         return np.concatenate([scale * teacher.take(numbers) for teacher in self.teachers], axis=1)
 
@@ -90,7 +90,7 @@ def teacher_vectors(
     multilingual: bool = False,
     center: bool = False,
 ) -> UnitVectors:
-    """Returns the unit vectors that texts are taught by a teacher; missing ones are computed, longest texts first."""
+    """Return the unit vectors that texts are taught by a teacher; missing ones are computed, longest texts first."""
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
     place = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
     target_text_ids = np.arange(len(texts)) if multilingual else texts.target_text_ids
@@ -111,7 +111,7 @@ def teacher_vectors(
 
 
 def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
-    """Reads the keys of the whole rows that are there."""
+    """Read the keys of the whole rows that are there."""
     if not (place / _KEYS).is_file() or not (place / _VECTORS).is_file():
         return np.zeros(0, np.uint64)
     rows = (place / _VECTORS).stat().st_size // (2 * dimension)
@@ -119,7 +119,7 @@ def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
 
 
 def _missing(place: Path, dimension: int, texts: Texts, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lists those of some texts without a vector, the longest first: what does not fit the memory shows at once."""
+    """List those of some texts without a vector, the longest first: what does not fit the memory shows at once."""
     numbers = numbers[~np.isin(texts.keys[numbers], _read_keys(place, dimension))]
     return numbers[np.argsort(-texts.lengths[numbers], kind="stable")]
 

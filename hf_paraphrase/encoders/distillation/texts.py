@@ -63,25 +63,25 @@ class Texts:
         return self.ends[self.rows + 1] - self.ends[self.rows]
 
     def take(self, numbers: NDArray[np.int64]) -> list[str]:
-        """Returns some texts by their numbers."""
+        """Return some texts by their numbers."""
         rows = self.rows[numbers]
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
     def by_language(self) -> dict[str, int]:
-        """Counts the texts of each language."""
+        """Count the texts of each language."""
         counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
     def shares_of(self, token_id: int | None, encoded: TokenIds) -> dict[str, float]:
-        """Computes for each language that has tokens the share of a token among them."""
+        """Compute for each language that has tokens the share of a token among them."""
         languages = np.repeat(self.languages, encoded.lengths)
         tokens = np.bincount(languages, minlength=len(self.names))
         found = np.bincount(languages[encoded.ids == token_id], minlength=len(self.names))
         return {name: found[row] / tokens[row] for row, name in enumerate(self.names) if tokens[row]}
 
     def balanced(self, exponent: float, seed: int) -> NDArray[np.int64]:
-        """Repeats the texts of smaller languages, as numbers of texts in order.
+        """Repeat the texts of smaller languages, as numbers of texts in order.
 
         Of n texts of a language there are then as many as are proportional to n ** `exponent`, the most frequent
         language being as it is (Conneau and Lample 2019, section 3.1): each text occurs the whole part of the ratio
@@ -93,7 +93,7 @@ class Texts:
         return np.repeat(np.arange(len(self)), np.floor(ratios[self.languages] + draws).astype(np.int64))
 
     def blocks(self, size: int = 1 << 14) -> Iterator[list[str]]:
-        """Streams all texts in order."""
+        """Stream all texts in order."""
         for start in range(0, len(self), size):
             yield self.take(np.arange(start, min(start + size, len(self))))
 
@@ -112,7 +112,7 @@ class Bitext:
     language: str
 
     def blocks(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Streams the texts that the teachers know, and their translations; a missing one is empty."""
+        """Stream the texts that the teachers know, and their translations; a missing one is empty."""
         for batch in self.folder.batches("train", [self.known, self.other]):
             known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
             yield known, other
@@ -133,7 +133,7 @@ class Bitext:
 
 
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
-    """Opens bitexts of two languages, each always on one side, of which the teachers know one."""
+    """Open bitexts of two languages, each always on one side, of which the teachers know one."""
     bitexts = []
     for path in folders:
         folder = DataFolder(path)
@@ -167,7 +167,7 @@ def read_texts(
     held_out: Decontaminator | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> Texts:
-    """Reads texts into files without a name; memory stays at one block and a few numbers a text.
+    """Read texts into files without a name; memory stays at one block and a few numbers a text.
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
     sentences. `words` are texts of their own, after the others.
@@ -235,7 +235,7 @@ def read_texts(
 def _find_target_texts(
     keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]
 ) -> NDArray[np.int64]:
-    """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
+    """Find for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
     target_text_ids = np.where(is_known, np.arange(len(keys)), -1)
     order = np.argsort(keys, kind="stable")
 
@@ -255,13 +255,13 @@ def _find_target_texts(
 
 
 def described(left_out: Counter[str]) -> str:
-    """Describes how many texts were left out."""
+    """Describe how many texts were left out."""
     words = {"long": "too long", "contaminated": "of evaluation sets", "untaught": "whose translation is left out"}
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
 
 
 def encode_texts(texts: Texts, tokenizer: Any, *, scratch: str | os.PathLike[str] | None = None) -> TokenIds:
-    """Tokenises texts, or as an encoder does, into a file that is mapped; a text may have no tokens."""
+    """Tokenize texts, or as an encoder does, into a file that is mapped; a text may have no tokens."""
     tokenize, arrays = tokenizing(tokenizer), TokenArrays(scratch)
     for block in texts.blocks():
         arrays.append(tokenize(block))

@@ -93,7 +93,7 @@ class DistillationTrainer(EncoderTrainer):
             self.add_callback(DenseGradients())
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam, over rows in the tables, or the optimizer that the arguments name.
+        """Make Adam, over rows in the tables, or the optimizer that the arguments name.
 
         The tables have a learning rate of their own.
         """
@@ -122,7 +122,7 @@ class DistillationTrainer(EncoderTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Yields the encoder as it is now, with a folded table."""
+        """Yield the encoder as it is now, with a folded table."""
         embeddings = self.model.get_parameter(TABLE)
         own = embeddings.data
         if self.letters is not None:
@@ -133,7 +133,7 @@ class DistillationTrainer(EncoderTrainer):
             embeddings.data = own
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
+        """Train; the model is scored first unless a checkpoint, which holds that score already, is continued.
 
         With no epochs to train, scoring is all.
         """
