@@ -289,7 +289,7 @@ class PairCollator:
         return torch.from_numpy(np.where(counts > 0, 2 * len(pairs) + ends_of(counts)[:-1], -1))
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Look up the sentences of some pairs, scrambles the chosen ones, and appends given negatives."""
+        """Look up the sentences of some pairs, scramble the chosen ones, and append given negatives."""
         sentences = self.pairs.take(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]

@@ -136,7 +136,7 @@ def untrained_encoder(
 
 
 def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
-    """Build or opens the tokenizer, and read or makes the initial vectors of its words."""
+    """Build or open the tokenizer, and read or make the initial vectors of its words."""
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 

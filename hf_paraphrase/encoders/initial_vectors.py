@@ -30,7 +30,7 @@ def read_initial_vectors(
     pieces: Sequence[str] | None = None,
     show_progress_bar: bool = False,
 ) -> WordVectors:
-    """Read or makes vectors for words.
+    """Read or make vectors for words.
 
     Args:
         source: A file in the text layout of GloVe or word2vec; the folder of an encoder with a table of word vectors

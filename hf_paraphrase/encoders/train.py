@@ -211,7 +211,7 @@ def write_encoder(
     results: Mapping[str, Any],
     card: Mapping[str, Any],
 ) -> None:
-    """Write a trained encoder with its card and record, and logs how it was scored and how to open it."""
+    """Write a trained encoder with its card and record, and log how it was scored and how to open it."""
     from .model_folder import card_values, dev_measurement, inherited_by_card, sizes_of
 
     model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()

@@ -184,7 +184,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Take the batches of one update and notes the `place` of each: the epoch and its number in the epoch."""
+        """Take the batches of one update and note the `place` of each: the epoch and its number in the epoch."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
         epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
         for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
@@ -260,7 +260,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Score the model and reports the result; nothing without an evaluator or pairs to score on."""
+        """Score the model and report the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:

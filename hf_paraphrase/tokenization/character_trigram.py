@@ -53,7 +53,7 @@ def trigram_vocabulary(
 def trigram_counts(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = None
 ) -> dict[str, int]:
-    """Count the character trigrams of a text; take and orders them as :func:`trigram_vocabulary`."""
+    """Count the character trigrams of a text; take and order them as :func:`trigram_vocabulary`."""
     normalize = text_normalizer(lower_case=lower_case)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     stream = iter(sentences)
@@ -184,7 +184,7 @@ class TrigramLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
-        """Make the lookup of what :func:`build_character_trigram_tokenizer` made, or gives None for any other.
+        """Make the lookup of what :func:`build_character_trigram_tokenizer` made, or return None for any other.
 
         Further added tokens are allowed if they are cut out of the raw text wherever they stand.
         """

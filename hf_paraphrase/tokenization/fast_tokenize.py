@@ -18,7 +18,7 @@ Lookup = Callable[[Sequence[str]], TokenIds]
 
 
 def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
-    """Make the lookup of a tokenizer, or gives None where it must do the work itself."""
+    """Make the lookup of a tokenizer, or return None where it must do the work itself."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)

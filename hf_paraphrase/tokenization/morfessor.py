@@ -60,7 +60,7 @@ class Morphs:
 
 
 def word_splitter(*, lower_case: bool) -> Tokenizer:
-    """Make a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
+    """Make a tokenizer without vocabulary that normalizes text and cuts it into words and punctuation marks.
 
     As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
     """

@@ -72,7 +72,7 @@ class SpanCache:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> SpanCache | None:
-        """Make the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
+        """Make the lookup of a tokenizer, or return None where `tokenizers` must do the work."""
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):
             return None
