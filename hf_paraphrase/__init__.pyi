@@ -333,7 +333,7 @@ def launch_demo(
     output: _Path | None = None,
     overwrite: bool = False,
 ) -> Path | None:
-    """Opens the page and serves it until it is interrupted, or writes the folder of a Space."""
+    """Open the page and serves it until it is interrupted, or writes the folder of a Space."""
 
 def distill(
     *,
@@ -552,7 +552,7 @@ def filter(
     split: str = "train",
     overwrite: bool = False,
 ) -> DataFolder:
-    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
+    """Keep the pairs of a data folder that pass every step (paper 000, section 5.4)."""
 
 def score(
     *,
@@ -584,7 +584,7 @@ def score(
     language: str | None = None,
     source_language: str | None = None,
 ) -> DataFolder:
-    """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7)."""
+    """Add measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7)."""
 
 def tune(
     *,
@@ -604,7 +604,7 @@ def tune(
     overwrite: bool = False,
     resume: bool = False,
 ) -> str:
-    """Trains encoders on many selections of pairs, and chooses on the dev set (paper 000, section 5.4)."""
+    """Train encoders on many selections of pairs, and choose on the dev set (paper 000, section 5.4)."""
 
 def push(
     *,
@@ -645,7 +645,7 @@ def mine(
     resume: bool = False,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Finds the translations between two collections of sentences, each in one language (paper 002)."""
+    """Find the translations between two collections of sentences, each in one language."""
 
 def paraphrase_file(
     *,
@@ -692,7 +692,7 @@ def paraphrase_file(
     max_sentences: int | None = None,
     shard_size: int = 200,
 ) -> DataFolder:
-    """Paraphrases the sentences of a file or data folder."""
+    """Paraphrase the sentences of a file or data folder."""
 
 def quickstart(
     *,
@@ -765,7 +765,7 @@ def analyze_pairs(
     split: str = "train",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Reports how translations differ from references: tables 9 to 11 of paper 000."""
+    """Report how translations differ from references: tables 9 to 11 of paper 000."""
 
 def analyze_human_scores(
     *,
@@ -777,7 +777,7 @@ def analyze_human_scores(
     batch_size: int = 256,
     split: str | Sequence[str] = ...,
 ) -> dict[str, Scores]:
-    """Compares human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2)."""
+    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2)."""
 
 def analyze_neighbours(
     *,
@@ -791,7 +791,7 @@ def analyze_neighbours(
     queries: _Input | None = None,
     neighbours: int = 10,
 ) -> Lists:
-    """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11)."""
+    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11)."""
 
 def analyze_similarities(
     *,
@@ -804,7 +804,7 @@ def analyze_similarities(
     query: str | Sequence[str] = ...,
     queries: _Input | None = None,
 ) -> Distributions:
-    """Shows the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1)."""
+    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1)."""
 
 def expand(
     *,
@@ -820,7 +820,7 @@ def expand(
     seed: int = 0,
     overwrite: bool = False,
 ) -> dict[str, int]:
-    """Replaces a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1)."""
+    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1)."""
 
 def analyze_gates(
     *,
@@ -858,7 +858,7 @@ def train_bilingual_vectors(
     batch_size: int = 256,
     learning_rate: float = 0.02,
 ) -> tuple[SentenceEncoder, SentenceEncoder]:
-    """Trains word vectors of two languages in one space, without word alignments (BilBOWA: Gouws et al. 2015)."""
+    """Train word vectors of two languages in one space, without word alignments (BilBOWA: Gouws et al. 2015)."""
 
 def evaluate_mining(
     *,
@@ -878,7 +878,7 @@ def evaluate_mining(
     resume: bool = False,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Measures what candidates, scores and decisions are worth on a task with known pairs (paper 002)."""
+    """Measure candidates, scores and decisions of `mine` on a task with known pairs."""
 
 def train_parallel_classifier(
     *,
@@ -906,7 +906,7 @@ def train_parallel_classifier(
     batch_size: int = 128,
     learning_rate: float = 0.0002,
 ) -> ParallelClassifier:
-    """Trains a classifier that tells whether two sentences are translations of each other (paper 002)."""
+    """Train a classifier that predicts whether two sentences are translations (Grégoire and Langlais 2017)."""
 
 def train_sdae(
     *,

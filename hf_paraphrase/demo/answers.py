@@ -1,4 +1,4 @@
-"""What a person typed, checked, and how the page answers: texts are escaped, and errors are messages."""
+"""Checks of user input, and HTML for answers and errors, with all texts escaped."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ..messages import printable, sanitize_line
 
 _LOGGER = logging.getLogger(__name__)
 MOST_SENTENCES = 12
-"""Sentences that are compared with each other at a time: more make a heat map that nobody reads."""
+"""Maximum number of sentences in a comparison; a larger heat map is hard to read."""
 MOST_CHARACTERS = 6_000
-"""Characters of all of them, which the text box enforces."""
+"""Maximum number of characters in the text box."""
 LONGEST = 2_000
-"""Characters of a sentence at most."""
+"""Maximum number of characters of a sentence."""
 WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibility": "private"}
-"""Options of events that use models: one at a time, for tokenizers must not be called from two threads at once."""
+"""Options of events that use models: one at a time, because a tokenizer must not be called by two threads at once."""
 
 
 def escaped(text: str) -> str:
-    """Escapes a text for a page, also what turns the direction of writing."""
+    """Escape a text for HTML, with marks of the writing direction."""
     return html.escape(printable(text))
 
 
 def note(text: str, *, error: bool = False) -> str:
-    """Draws a line of words in a frame."""
+    """Return the HTML of a message in a frame."""
     kind, role = ("error", "alert") if error else ("said", "status")
     return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(sanitize_line(text, 600))}</p>'
 
 
 def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Returns a decorator for an event handler of the page whose first result is HTML.
+    """Return a decorator that turns errors of an event handler into messages.
 
-    An error that the user can fix becomes that HTML, followed by the values `others`. So does an unexpected error,
-    whose traceback is logged.
+    A handler returns HTML first. An error replaces it by a message, followed by the values `others`. The traceback of
+    an unexpected error is logged.
     """
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,7 +62,7 @@ def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Calla
 def show_example(
     gr: Any, tab: Any, handler: Callable[..., Sequence[Any]], inputs: list[Any], outputs: list[Any]
 ) -> None:
-    """Calls a handler when a tab is opened for the first time."""
+    """Call a handler when a tab is opened for the first time."""
     is_shown = gr.State(False)
 
     def on_open(done: bool, *values: Any) -> list[Any]:
@@ -72,7 +72,7 @@ def show_example(
 
 
 def sentence_of(text: str | None, what: str = "the sentence") -> str:
-    """Returns what was typed as one sentence, with single spaces."""
+    """Return typed text as one sentence with single spaces."""
     sentence = " ".join((text or "").split())
     if not sentence:
         raise UsageError(f"{what} is empty", remedy="type one")
@@ -84,19 +84,19 @@ def sentence_of(text: str | None, what: str = "the sentence") -> str:
 
 
 def sentences_of(text: str | None) -> list[str]:
-    """Returns the sentences that were typed, one a line, without empty lines."""
+    """Return the typed sentences, one per line, without empty lines."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if len(lines) < 2:
         problem = "there is nothing to compare" if lines else "the text is empty"
         raise UsageError(problem, remedy="type two sentences, one per line")
     if len(lines) > MOST_SENTENCES:
         raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, one per line")
-    return [sentence_of(line, f"sentence {number}") for number, line in enumerate(lines, 1)]
+    return [sentence_of(line, f"sentence {index}") for index, line in enumerate(lines, 1)]
 
 
 @contextmanager
 def named_alone(path: Path | None) -> Iterator[None]:
-    """Takes the folder of a file that was given out of errors, for that of an upload means nothing to its sender."""
+    """Remove the temporary folder of an upload from error messages."""
     try:
         yield
     except HfParaphraseError as error:
@@ -106,7 +106,7 @@ def named_alone(path: Path | None) -> Iterator[None]:
 
 
 def source_of(upload: str | None, path: str | None) -> Path | None:
-    """Returns the file that a user gave, an upload or a path on this machine; None for neither."""
+    """Return the uploaded file or the path on this machine; None without either."""
     path = (path or "").strip()
     if upload and path:
         raise UsageError("both an upload and a path are given", remedy="remove one of them")

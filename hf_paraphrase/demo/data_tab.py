@@ -1,8 +1,4 @@
-"""The tab of data: measures of pairs as histograms, ranges that move, and the command that keeps the same pairs.
-
-Measures are computed by the function that `filter` uses, and ranges are read and applied by its selections; so the
-command that is shown selects the same pairs.
-"""
+"""The Data tab: histograms of measures, sliders for ranges, and the `filter` command that keeps the same pairs."""
 
 from __future__ import annotations
 
@@ -32,30 +28,30 @@ from .answers import answered, escaped, named_alone, note, show_example, source_
 if TYPE_CHECKING:
     import gradio
 
-_JUDGED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
+_LABELLED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
 _NEEDS_A_FOLDER = "YOUR_FOLDER"
 MOST_MEASURES = 6
-"""Measures on the page at a time."""
+"""Maximum number of measures on the page."""
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
-"""Those that are shown first, where a folder has them or they can be computed."""
+"""The measures shown first, if the folder has them or they can be computed."""
 _SENTENCES = ("sentence1", "sentence2")
 _LONGEST, _EXAMPLES = 300, 5
 _MOST_TEXTS = 200_000
-"""Pairs whose sentences stay in memory, for examples."""
+"""Maximum number of pairs in memory for examples."""
 _BARS, _STEPS = 25, 100
-"""About how many bars and slider positions the range of a measure has."""
+"""Approximate number of bars and slider positions of a measure."""
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
-"""What `filter --keep` takes for the name of a column."""
+"""A column name that `filter --keep` accepts."""
 
 
 def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
-    """Puts the components on the tab."""
+    """Put the components on the tab."""
     state = gr.State(None)
     with gr.Row():
         with gr.Column():
             path = gr.Textbox(
                 label="A data folder of pairs on this machine",
-                placeholder="if neither is given: judged pairs of the built-in sample",
+                placeholder="if neither is given: labelled pairs of the built-in sample",
                 visible=not shared,
                 elem_id="data-path",
             )
@@ -63,7 +59,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
             upload = gr.File(label=label, file_types=kind, height=150, elem_id="data-file")
         with gr.Column():
             split = gr.Textbox("train", label="Split", elem_id="data-split")
-            label = f"Measures, up to {MOST_MEASURES}; none: the usual ones"
+            label = f"Measures, up to {MOST_MEASURES}; the usual ones if empty"
             names = gr.Dropdown(
                 [], value=[], multiselect=True, max_choices=MOST_MEASURES, label=label, elem_id="data-measures"
             )
@@ -99,9 +95,9 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
 
     @answered([*nothing, hidden, hidden])
     def on_read(
-        file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
+        file: str | None, folder: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
-        pairs, available, summary = open_data(file, "" if shared else place, part, chosen)
+        pairs, available, summary = open_data(file, "" if shared else folder, part, chosen)
         sliders: list[Any] = []
         for measure in pairs.measures.values():
             bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
@@ -132,10 +128,10 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     )
 
 
-def open_data(file: str | None, place: str, split: str, names: Sequence[str]) -> tuple[PairMeasures, list[str], str]:
-    """Reads pairs from what a user gave: an upload, a place on this machine, or the judged pairs of the sample."""
-    source = source_of(file, place)
-    title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
+def open_data(file: str | None, path: str, split: str, names: Sequence[str]) -> tuple[PairMeasures, list[str], str]:
+    """Read the pairs of an upload or a folder on this machine; by default the labelled pairs of the sample."""
+    source = source_of(file, path)
+    title = "the labelled pairs of the built-in sample" if source is None else source.name if file else path.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
     with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, named_alone(source if file else None):
         folder = DataFolder(source or _sample(Path(work)))
@@ -145,27 +141,27 @@ def open_data(file: str | None, place: str, split: str, names: Sequence[str]) ->
         available = available_measures(folder, part)
         usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
         chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
-        pairs = read_measures(folder, part, chosen, place=called)
+        pairs = read_measures(folder, part, chosen, label=called)
     text = f"{title}, split {part}: {pairs.count:,} pairs"
     if called == _NEEDS_A_FOLDER:
-        text += f"; in the command {_NEEDS_A_FOLDER} stands for a data folder of them"
+        text += f"; in the command, replace {_NEEDS_A_FOLDER} by a data folder of them"
     return pairs, available, text
 
 
 def shown(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[str]) -> str:
-    """Draws how many pairs ranges keep, and the command that keeps the same."""
-    number = int(kept.sum())
-    count = f"<h3>{number:,} of {pairs.count:,} pairs are kept ({number / pairs.count:.1%})</h3>"
-    if not number:
-        return count + note("no pair is kept: filter would refuse that", error=True)
+    """Return the HTML with the number of kept pairs and the command that keeps them."""
+    num_kept = int(kept.sum())
+    count = f"<h3>{num_kept:,} of {pairs.count:,} pairs are kept ({num_kept / pairs.count:.1%})</h3>"
+    if not num_kept:
+        return count + note("no pair is kept, so filter would report an error", error=True)
     return f'{count}<code class="hfp-command">{escaped(pairs.command(comparisons))}</code>'
 
 
 def _sample(work: Path) -> Path:
-    """Writes the judged pairs of the built-in sample as a data folder."""
+    """Write the labelled pairs of the built-in sample as a data folder."""
     for split, pairs in sample_paraphrases().items():
-        rows = {name: [getattr(pair, name) for pair in pairs] for name in _JUDGED.names}
-        write_split(work, split, [pa.table(rows, schema=_JUDGED)], _JUDGED)
+        rows = {name: [getattr(pair, name) for pair in pairs] for name in _LABELLED.names}
+        write_split(work, split, [pa.table(rows, schema=_LABELLED)], _LABELLED)
     return work
 
 
@@ -173,8 +169,8 @@ def _sample(work: Path) -> Path:
 class MeasureValues:
     """One measure of all pairs (pairs,), NaN where one is missing.
 
-    A slider goes from `low` to `high`, at which every value passes, with so many decimal digits; `width` is that of a
-    bar of the histogram.
+    A slider ranges from `low` to `high` with `digits` decimal places; this full range keeps all values. `width` is the
+    width of a bar.
     """
 
     name: str
@@ -186,7 +182,7 @@ class MeasureValues:
 
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
-        """Finds the range of some values."""
+        """Compute the range and the bar width of values."""
         drawn = values[np.isfinite(values)]
         least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
         span = greatest - least
@@ -199,15 +195,15 @@ class MeasureValues:
         return cls(name, values, round(least, digits), round(least + span, digits), digits, width)
 
     def histogram(self, kept: NDArray[np.bool_]) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
-        """Returns where the first bar begins, and of each bar the pairs that are kept and all pairs (bars,)."""
-        known = np.isfinite(self.values)
-        bars = np.floor(self.values[known] / self.width).astype(np.int64)
+        """Return the start of the first bar, and the numbers of kept pairs and of all pairs per bar (bars,)."""
+        is_finite = np.isfinite(self.values)
+        bars = np.floor(self.values[is_finite] / self.width).astype(np.int64)
         first = int(bars.min()) if bars.size else 0
         counts = np.bincount(bars - first)
-        return first * self.width, np.bincount((bars - first)[kept[known]], minlength=len(counts)), counts
+        return first * self.width, np.bincount((bars - first)[kept[is_finite]], minlength=len(counts)), counts
 
     def drawn(self, kept: NDArray[np.bool_]) -> str:
-        """Draws the histogram; of each bar the part that is kept is in colour."""
+        """Return the HTML of the histogram, with the kept part of each bar in colour."""
         start, inside, counts = self.histogram(kept)
         most = int(counts.max(initial=1))
         bars = "".join(
@@ -219,7 +215,7 @@ class MeasureValues:
         return f'<h4>{escaped(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
 
     def comparison(self, low: float, high: float) -> str | None:
-        """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
+        """Return a range as a condition of `filter --keep`; None for the full range, which keeps missing values."""
         if low > high:
             raise UsageError(f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="swap them")
         first, last = (np.format_float_positional(round(end, self.digits), trim="-") for end in (low, high))
@@ -231,16 +227,16 @@ class MeasureValues:
 
 @dataclass(frozen=True)
 class PairMeasures:
-    """The pairs of a split of a folder, as the user named it, with some measures; of the first ones the sentences."""
+    """Pairs of a split with measures; `texts` has the sentences of the first pairs, `name` is the folder as typed."""
 
-    place: str
+    name: str
     split: str
     count: int
     measures: dict[str, MeasureValues]
     texts: pa.Table
 
     def cut(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[NDArray[np.bool_], list[str]]:
-        """Finds which pairs ranges keep (pairs,), and the ranges as `filter --keep` reads them."""
+        """Return which pairs the ranges keep (pairs,), and the ranges as conditions of `filter --keep`."""
         kept = np.ones(self.count, bool)
         comparisons = []
         for name, ends in ranges.items():
@@ -251,32 +247,32 @@ class PairMeasures:
         return kept, comparisons
 
     def examples(self, part: NDArray[np.bool_]) -> list[list[Any]]:
-        """Returns the first pairs of a part of all (pairs,) with their measures, as rows for a table on the page."""
-        found = []
+        """Return the first selected pairs with their measures as table rows."""
+        rows = []
         for row in np.flatnonzero(part[: self.texts.num_rows])[:_EXAMPLES].tolist():
             texts = [str(self.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in _SENTENCES]
             values = [float(measure.values[row]) for measure in self.measures.values()]
-            found.append([*texts, *(None if math.isnan(value) else round(value, 3) for value in values)])
-        return found
+            rows.append([*texts, *(None if math.isnan(value) else round(value, 3) for value in values)])
+        return rows
 
     def command(self, comparisons: Sequence[str]) -> str:
-        """Writes the command that keeps what comparisons keep."""
-        words = ["hf-paraphrase", "filter", "--pairs", self.place]
+        """Return the `filter` command with these conditions."""
+        words = ["hf-paraphrase", "filter", "--pairs", self.name]
         words += ["--split", self.split] if self.split != "train" else []
         words += ["--keep", *comparisons] if comparisons else []
         return shlex.join([*words, "--output", "filtered"])
 
 
 def available_measures(folder: DataFolder, split: str) -> list[str]:
-    """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
+    """List numeric columns and computable measures, the usual ones first."""
     schema = folder.require(*_SENTENCES, split=split)
     numbers = [field.name for field in schema if is_number(field.type)]
     names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
     return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
 
 
-def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, place: str | None = None) -> PairMeasures:
-    """Reads the pairs of a split, and computes the measures that are not columns."""
+def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, label: str | None = None) -> PairMeasures:
+    """Read the pairs of a split and compute missing measures."""
     schema = folder.require(*_SENTENCES, split=split)
     check_columns(names, schema, "the page")
     wanted = {*_SENTENCES, *columns_read(names, schema.names)}
@@ -292,4 +288,4 @@ def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, place
     if not count:
         raise InputError(f"split `{split}` has no pairs", path=folder.path, remedy="choose another split")
     measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
-    return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))
+    return PairMeasures(label or str(folder.path), split, count, measures, pa.concat_tables(texts))

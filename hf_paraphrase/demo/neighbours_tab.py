@@ -1,4 +1,4 @@
-"""The tab of neighbours: a corpus of the user, a query, and its nearest sentences under several encoders."""
+"""The Neighbours tab: the sentences of a corpus that are nearest to a query under several encoders."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 MOST_ENCODERS = 3
 _EXAMPLE = "Could you give me a hand?"
 MOST_SENTENCES = 1_000_000
-"""The first sentences of a corpus that are used."""
+"""Maximum number of sentences of a corpus."""
 _BLOCK = 8_192
 """Sentences between two updates of the progress bar."""
 SAMPLE = "the English sentences of the built-in sample"
 
 
 def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: bool) -> None:
-    """Puts the components on the tab."""
+    """Put the components on the tab."""
     corpus = gr.State(None, delete_callback=lambda opened: opened and opened.close())
     with gr.Row():
         with gr.Column():
@@ -64,7 +64,6 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
                     headers=["cosine", "sentence"], datatype=["number", "str"], column_widths=["22%", "78%"], wrap=True
                 )
             slots += [column, heading, listed]
-    # Shows the bar of the index that is built.
     gradio_progress = gr.Progress(track_tqdm=True)
     hidden = [gr.update(visible=False), gr.skip(), gr.skip()]
 
@@ -72,7 +71,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
     def on_search(
         old: UserCorpus | None,
         file: str | None,
-        place: str,
+        typed_path: str,
         names: list[str],
         text: str,
         k: int,
@@ -81,18 +80,21 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         sentence, encoders = sentence_of(text, "the query"), names[:MOST_ENCODERS]
         if not encoders:
             raise UsageError("no encoder is chosen", remedy="choose one")
-        source = source_of(file, "" if shared else place)
+        source = source_of(file, "" if shared else typed_path)
         with named_alone(source if file else None):
             opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
 
         updates: list[Any] = []
         for name in encoders:
-            rows = [[round(item.score, 3), item.sentence] for item in opened.search(sentence, name, k=int(k))]
-            unknown = "" if rows else note("none of the words of the query is in the encoder's vocabulary")
+            rows = [
+                [round(neighbour.score, 3), neighbour.sentence]
+                for neighbour in opened.search(sentence, name, k=int(k))
+            ]
+            unknown = "" if rows else note("the encoder's vocabulary contains no word of the query")
             updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3>{unknown}", rows]
         if old is not None and opened is not old:
             old.close()
-        more = f"; it has more than {MOST_SENTENCES:,}; the others are left out" if opened.cut else ""
+        more = ", the first of a longer corpus" if opened.cut else ""
         status = note(f"{opened.name}: {len(opened.sentences):,} sentences{more}")
         return status, opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
 
@@ -102,7 +104,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
 
 
 class UserCorpus:
-    """A corpus that one user searches, a file or folder or None for the sample; its indexes are deleted with it."""
+    """A corpus of one user, by default the sample; closing it deletes its indexes."""
 
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
         self._catalogue, self.source = catalogue, source
@@ -116,11 +118,11 @@ class UserCorpus:
         self._indexes: dict[str, SearchIndex] = {}
 
     def close(self) -> None:
-        """Removes the indexes."""
+        """Remove the indexes."""
         self._folder.cleanup()
 
     def search(self, query: str, model: str, *, k: int) -> list[Neighbour]:
-        """Finds the sentences nearest to a query by one encoder."""
+        """Find the sentences that are nearest to a query."""
         if model not in self._indexes:
             self._indexes[model] = self._build(model)
         (neighbours,) = self._indexes[model].search([query], k)
@@ -136,7 +138,7 @@ class UserCorpus:
 
 
 def _read(source: Path | None) -> list[str | None]:
-    """Reads a corpus until there is a sentence too many."""
+    """Read at most one sentence more than the maximum."""
     if source is None:
         return [pair.english for pairs in sample_bitext().values() for pair in pairs]
     return list(islice(chain.from_iterable(SentenceCorpus(source).blocks()), MOST_SENTENCES + 1))

@@ -1,4 +1,4 @@
-"""The recipe of the verb `demo`: a page in the browser, on this machine alone."""
+"""The command `demo`: serves a page in the browser, on this machine alone."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
 from .model_catalogue import ModelCatalogue
-from .page import build_page, launch
-from .space import write_space
+from .page import build_page, launch, write_space
 
 HOST = "127.0.0.1"
-"""The page is for this machine alone."""
 
 
 @dataclass(kw_only=True)
 class DemoSettings(DeviceSettings):
     """Open a page to try models and look at data in a browser, on this machine alone.
 
-    Similarity of sentences and the words that carry it, neighbours in a corpus, paraphrases by a round trip of
-    translation, back-translation with its n-best list, and pairs with the measures by which they are filtered. The
-    page loads nothing from the internet and sends no data.
+    The tabs show the similarity of sentences, neighbours in a corpus, paraphrases, back-translations and measures of
+    pairs. The page loads nothing from the internet and sends no data.
     """
 
     models: list[str] = setting(
@@ -41,8 +38,8 @@ class DemoSettings(DeviceSettings):
         "the port on 127.0.0.1; 0 chooses a free one", 7860, at_least=0, at_most=65_535, excludes="output"
     )
     output: str | None = setting(
-        "do not open the page, but write the folder of a Space for push; --models are then models on the Hub, "
-        "namespace/name, or builtin",
+        "write the folder of a Space for `push` instead of opening the page; --models are then builtin or models "
+        "on the Hub, namespace/name",
         None,
     )
     overwrite: bool = setting("replace an existing folder of a Space", False, only_with="output")
@@ -50,7 +47,7 @@ class DemoSettings(DeviceSettings):
 
 @recipe(DemoSettings)
 def launch_demo(settings: DemoSettings) -> Path | None:
-    """Opens the page and serves it until it is interrupted, or writes the folder of a Space."""
+    """Open the page and serves it until it is interrupted, or writes the folder of a Space."""
     if settings.output is not None:
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
         log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")
@@ -65,7 +62,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
 
 @contextmanager
 def served_page(settings: DemoSettings) -> Iterator[str]:
-    """Serves the page while the block runs."""
+    """Serve the page while the block runs."""
     languages = {"source_lang": settings.model_source_lang, "target_lang": settings.model_target_lang}
     page = build_page(ModelCatalogue(settings.models, device=settings.device, languages=languages))
     try:

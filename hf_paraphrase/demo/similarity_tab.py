@@ -1,4 +1,4 @@
-"""The tab of similarities: a heat map of cosines, and which words carry each of them."""
+"""The Similarity tab: a heat map of cosines, and the contribution of each word to them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ It is sunny outside."""
 _SHOWN_AT_ONCE = 6
 _BEST_WORD_PAIRS = 4
 _POSITIVE, _NEGATIVE = "46,120,190", "200,90,50"
-"""Colours, laid over the background with an opacity that tells the value: the same on a light and a dark page."""
+"""Colours for light and dark pages; the opacity shows the value."""
 _FAINTEST = 0.04
 _WHITE_ABOVE = 0.62
 
 
 def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
-    """Puts the components on the tab; the example is compared when the page opens."""
+    """Put the components on the tab; the example is compared when the page opens."""
     with gr.Row():
         with gr.Column(scale=3):
             # A browser stops answering while a text box grows to thousands of pasted lines.
@@ -63,7 +63,7 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
 
 
 def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
-    """Draws what an encoder finds in the sentences that were typed."""
+    """Return the HTML of a comparison of the typed sentences."""
     sentences = sentences_of(typed)
     words: list[WordVectors] = []
     reason = ""
@@ -75,7 +75,7 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
     except ModelError as error:
         reason = str(error)
     pictures = [heat_map(sentences, cosines, links="pair")]
-    unknown = [f"“{sentence}”" for sentence, found in zip(sentences, nonzero, strict=True) if not found]
+    unknown = [f"“{sentence}”" for sentence, has_words in zip(sentences, nonzero, strict=True) if not has_words]
     if unknown:
         pictures.append(
             note(f"no word of {', '.join(unknown)} is in the encoder's vocabulary: cosines with it are meaningless")
@@ -85,17 +85,17 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
 
 
 def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Sequence[WordVectors]) -> str:
-    """Draws for each pair of sentences, the most similar first, what their words add to the cosine."""
+    """Return the HTML with the contributions of words to the cosine of each pair, most similar pairs first."""
     pairs = sorted(combinations(range(len(sentences)), 2), key=lambda pair: -float(cosines[pair]))
     drawn = []
     all_shares = [word_shares(words[first], words[second]) for first, second in pairs]
-    # One scale for all: a pair with nothing in common stays pale.
+    # All pairs share one scale, so that dissimilar ones stay pale.
     largest = max(float(np.abs(shares.sum(side)).max(initial=0.0)) for shares in all_shares for side in (0, 1))
     for (first, second), shares in zip(pairs, all_shares, strict=True):
         sides = (shares.sum(1), shares.sum(0))
         lines = [
-            coloured_words(words[number].words, side, largest=largest)
-            for number, side in zip((first, second), sides, strict=True)
+            coloured_words(words[index].words, side, largest=largest)
+            for index, side in zip((first, second), sides, strict=True)
         ]
         drawn.append(
             f'<section class="hfp-pair" id="pair-{first}-{second}"><h4>{cosines[first, second]:.3f}</h4>'
@@ -110,7 +110,7 @@ def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Seq
 
 
 def _best_pairs(first: Sequence[str], second: Sequence[str], shares: NDArray[np.float64]) -> str:
-    """Names the pairs of words that add most."""
+    """Return the HTML with the word pairs of the largest contributions."""
     order = np.argsort(-shares, axis=None)[:_BEST_WORD_PAIRS]
     named = [
         f"{escaped(first[row])} ~ {escaped(second[column])} {shares[row, column]:.3f}"
@@ -121,9 +121,9 @@ def _best_pairs(first: Sequence[str], second: Sequence[str], shares: NDArray[np.
 
 
 def heat_map(names: Sequence[str], values: NDArray[np.floating], *, links: str) -> str:
-    """Draws numbers from -1 to 1 (n, n) for n names; the background shows their size.
+    """Return the HTML of a heat map of values from -1 to 1 (n, n).
 
-    A cell off the diagonal is a link to `#LINKS-ROW-COLUMN`, the smaller number first.
+    Cells off the diagonal link to `#LINKS-ROW-COLUMN`, the smaller index first.
     """
     head = "".join(f'<th scope="col" title="{escaped(name)}"><span>{escaped(name)}</span></th>' for name in names)
     body = []
@@ -144,7 +144,7 @@ def heat_map(names: Sequence[str], values: NDArray[np.floating], *, links: str) 
 
 
 def coloured_words(words: Sequence[str], values: NDArray[np.floating], *, largest: float) -> str:
-    """Draws the words of a sentence, each on a background that shows its share of the cosine, which is below it."""
+    """Return the HTML of words coloured by their contributions to the cosine."""
     drawn = []
     for word, value in zip(words, values.tolist(), strict=True):
         strength = value / largest if largest > 0 else 0.0
@@ -156,7 +156,7 @@ def coloured_words(words: Sequence[str], values: NDArray[np.floating], *, larges
 
 
 def _background(value: float) -> str:
-    """Returns the colour for a number from -1 to 1."""
+    """Return the style of a value from -1 to 1."""
     strength = min(1.0, abs(value))
     opacity = _FAINTEST + (0.92 - _FAINTEST) * strength**1.3
     colour = "color:#fff" if opacity > _WHITE_ABOVE else "color:inherit"

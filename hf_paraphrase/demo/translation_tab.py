@@ -1,4 +1,4 @@
-"""The tabs of translation: the n-best list of a sentence with its measures, and paraphrases by a round trip."""
+"""The Back-translation tab, an n-best list with measures, and the Paraphrase tab, round trips of translation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _COLUMNS = {
     "rank": "rank",
     "translation": "sentence2",
     "log-probability": "log_prob",
-    "units": "num_tokens",
+    "tokens": "num_tokens",
     "cost": "cost",
     "overlap": "overlap_1",
     "BLEU": "bleu",
 }
-"""The columns of the list, and where in the pairs their values are."""
+"""Labels of the n-best list, and the columns of the pairs."""
 _MOST_BEAMS = 50
 _NO_REFERENCE = "-"
 _EXAMPLES = {"en": ("The dog is sleeping.", ""), "fr": ("Le chien dort.", "The dog is sleeping.")}
-NO_MODEL = "there is no translation model among the --models: train-nmt makes one, and quickstart a small one"
+NO_MODEL = "--models contains no translation model; train one with train-nmt, or a small one with quickstart"
 
 _PARAPHRASE_COLUMNS = {
     "paraphrase": "sentence2",
@@ -42,7 +42,7 @@ _PARAPHRASE_COLUMNS = {
     "BLEU": "bleu",
     "similarity": "similarity",
 }
-"""Only some languages have an encoder for the similarity."""
+"""Labels of the list of paraphrases; the similarity is missing without an encoder for the language."""
 _PARAPHRASE_EXAMPLES = {"en": "Could you give me a hand with this box?", "fr": "Pourriez-vous m'aider ?"}
 _ONE_MODEL = (
     "a paraphrase needs a translation model into another language and one back, or one model of several languages: "
@@ -52,7 +52,7 @@ _ONE_MODEL = (
 
 
 def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
-    """Puts the components on the tab."""
+    """Put the components on the tab."""
     if not catalogue.translators:
         gr.HTML(note(NO_MODEL))
         return
@@ -88,7 +88,7 @@ def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) 
 
 
 def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
-    """Translates a sentence into as many translations as the beam is wide: pairs with their measures."""
+    """Return the n-best list of a sentence as pairs with measures."""
     from ..translation.back_translation import back_translated
     from ..translation.search_settings import BeamSearchConfig
     from ..translation.translator import Translator
@@ -99,12 +99,12 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
     bitext = pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True))], schema=BITEXT)
     pairs, report = back_translated(Translator(model, tokenizer, options), bitext)
     if not pairs.num_rows:
-        raise InputError(f"there is no translation: {report['skipped'][0]['reason']}", remedy="type another sentence")
+        raise InputError(f"no translation: {report['skipped'][0]['reason']}", remedy="type another sentence")
     return add_measures(pairs, ("cost", "overlap", "bleu") if reference else ("cost",))
 
 
 def shown_rows(table: pa.Table, columns: Iterable[str]) -> list[list[str | float | None]]:
-    """Returns some columns as rows for a table on the page, numbers with three digits, None where there is none."""
+    """Return columns as table rows, with numbers rounded to three digits and None for missing values."""
     nothing = [None] * table.num_rows
     present = [table.column(name).to_pylist() if name in table.column_names else nothing for name in columns]
     return [[_shown(value) for value in row] for row in zip(*present, strict=True)]
@@ -117,7 +117,7 @@ def _shown(value: str | float | None) -> str | float | None:
 
 
 def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
-    """Puts the components on the tab."""
+    """Put the components on the tab."""
     pair = round_trip(catalogue)
     if pair is None:
         gr.HTML(note(_ONE_MODEL if catalogue.translators else NO_MODEL))
@@ -148,21 +148,21 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
 
 
 def round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
-    """Chooses a model into another language and one back, those for English first; None if there are none."""
+    """Choose a model into another language and a model back, preferably for English; None without a pair."""
     names = catalogue.translators
     languages = {name: catalogue.models[name].languages for name in names}
     trips = [(there, back) for there in names for back in names if languages[there] == languages[back][::-1]]
-    known = [trip for trip in trips if None not in languages[trip[0]]]
-    english = [trip for trip in known if languages[trip[0]][0] == "en"]
+    with_codes = [trip for trip in trips if None not in languages[trip[0]]]
+    english = [trip for trip in with_codes if languages[trip[0]][0] == "en"]
     several = [(name, name) for name in names if catalogue.languages.get("target_lang")]
     others = [(names[0], names[1])] if len(names) > 1 else []
-    return next(iter([*english, *several, *known, *others]), None)
+    return next(iter([*english, *several, *with_codes, *others]), None)
 
 
 def paraphrased(
     catalogue: ModelCatalogue, forward: str, backward: str, sentence: str, num: int
 ) -> tuple[str, pa.Table]:
-    """Paraphrases a sentence as the verb `paraphrase` does; returns a summary as HTML, and the pairs."""
+    """Paraphrase a sentence as the command `paraphrase` does; return a summary as HTML, and the pairs."""
     function = catalogue.paraphraser(forward, backward)
     pairs, report = function.process(pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES))
     pairs = pairs.slice(0, num)  # the best ones come first

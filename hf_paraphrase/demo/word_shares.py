@@ -1,12 +1,12 @@
-"""What the words of two sentences add to their cosine.
+"""Contributions of words to the cosine of two sentences.
 
 An encoder of this package gives token vectors whose mean is the sentence embedding: u = Σ_t a_t / n. The cosine of u
 and v is therefore a sum over the words of one side, and over pairs of words of both:
 
     cos(u, v) = Σ_t (a_t / n)·v / (|u| |v|) = Σ_s Σ_t (a_s / n)·(b_t / m) / (|u| |v|)
 
-A token may be a piece of a word, or a window of characters over several. Its vector is shared out among the characters
-it stands for, and those of a word add up; so the words' shares add up to the cosine, whatever the tokens are.
+A token may be a subword, or a window of characters over several words. Its vector is divided evenly among its
+characters, and the parts of a word are summed. So the contributions add up to the cosine for every tokenizer.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..errors import ModelError
 from ..text.words import word_spans
 
 OTHER = "(other)"
-"""What stands for tokens of no word, such as marks of the beginning and the end."""
+"""Label of tokens outside words, such as begin and end tokens."""
 _ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The words of a sentence, perhaps :data:`OTHER` last, and what each adds to its embedding (words, dim)."""
+    """The words of a sentence, with :data:`OTHER` last if needed, and their parts of its embedding (words, dim)."""
 
     words: list[str]
     vectors: NDArray[np.float64]
@@ -40,7 +40,7 @@ class WordVectors:
 
 
 def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
-    """Computes what each word adds to the embedding of a sentence."""
+    """Compute the part of each word in the embedding of a sentence."""
     import torch
 
     words = word_spans(text)
@@ -71,24 +71,24 @@ def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
 
 
 def word_shares(first: WordVectors, second: WordVectors) -> NDArray[np.float64]:
-    """Computes what each pair of words adds to the cosine of two sentences (words of first, words of second).
+    """Compute the contributions of word pairs to the cosine of two sentences (words of first, words of second).
 
-    All add up to the cosine, each row to the share of a word of the first, each column to that of one of the second;
-    zero where a sentence embeds to zeros.
+    A row sums to the contribution of a word of the first sentence, a column to the contribution of a word of the
+    second. All are 0 where an embedding is zero.
     """
     norm = float(np.linalg.norm(first.embedding) * np.linalg.norm(second.embedding))
     return first.vectors @ second.vectors.T / norm if norm > 0 else np.zeros((len(first.words), len(second.words)))
 
 
 def _token_spans(encoder: SentenceEncoder, text: str) -> list[tuple[int, int]]:
-    """Finds the characters that each token stands for; those of several tokenizers one after the other."""
+    """Return the span of characters of each token, for all tokenizers of a concatenation in turn."""
     backend: Any = encoder.tokenizer.backend_tokenizer
     parts = getattr(backend, "parts", [backend])
     return [span for part in parts for span in part.encode(text, add_special_tokens=True).offsets]
 
 
 def _shared_out(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> NDArray[np.float64]:
-    """Computes the share of each token that is each word's (words + 1, tokens); the last row is that of no word."""
+    """Compute the fraction of each token in each word (words + 1, tokens); the last row is outside words."""
     shares = np.zeros((len(words) + 1, len(spans)))
     for token, (start, end) in enumerate(spans):
         common = np.array([max(0, min(end, last) - max(start, first)) for first, last in words], float)

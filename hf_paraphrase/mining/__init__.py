@@ -1,8 +1,7 @@
-"""Mining of bitext: two collections of sentences go in, the pairs that translate each other come out.
+"""Mines bitext: finds the pairs of sentences that translate each other in two collections.
 
-Start at `mine.py`, the recipe of the verb `mine`. `collections.py` reads the sentences and known pairs,
-`candidates.py` finds and scores candidate pairs, `margins.py` and `curves.py` are the arithmetic of scores and of
-precision and recall.
+Start at `mine.py`, the command `mine`. `collections.py` reads sentences and known pairs, `candidates.py` finds and
+scores candidate pairs, and `scores.py` computes margins, precision and recall.
 """
 
 from __future__ import annotations

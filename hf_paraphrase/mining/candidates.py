@@ -1,8 +1,8 @@
 """Two collections, the candidate pairs of an encoder, and their scores.
 
-The candidate filter is that of section 2.2 of "BUCC 2017 Shared Task: a First Attempt Toward a Deep Learning Framework
-for Identifying Parallel Sentences in Comparable Corpora" (Grégoire and Langlais 2017): for every source sentence the n
-target sentences of the greatest cosine.
+The candidates of a source sentence are the n target sentences with the highest cosine, as in section 2.2 of "BUCC 2017
+Shared Task: a First Attempt Toward a Deep Learning Framework for Identifying Parallel Sentences in Comparable Corpora"
+(Grégoire and Langlais 2017).
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from ..vectors.faiss_index import FaissIndex, build_faiss_index
 from ..vectors.files import npy_writer, open_vectors
 from ..vectors.similarity import unit_row_cosines
 from .collections import Collection
-from .curves import Curve
-from .margins import margin_scores, one_to_one_pairs
+from .scores import Curve, margin_scores, one_to_one_pairs
 
 EncoderPair = tuple[SentenceEncoder, SentenceEncoder]
 """The encoders of the source and the target language, often one."""
 Neighbors = tuple[NDArray[np.int64], NDArray[np.float32]]
-"""Rows of the nearest sentences of the other language, and their cosines, each (sentences, n)."""
+"""Rows of the nearest sentences in the opposite language, and their cosines, each (sentences, n)."""
 FILTER = "filter"
 """The name of the encoders that find the candidates."""
 _PAIRS_AT_A_TIME = 1 << 16
@@ -61,7 +60,7 @@ class EncoderPairSettings(Settings):
     )
 
     def encoder_names(self) -> list[str]:
-        """Returns the given encoder of both languages, or the encoders of source and target."""
+        """Return the given encoder of both languages, or the encoders of source and target."""
         return [name for name in (self.encoder, self.source_encoder, self.target_encoder) if name is not None]
 
 
@@ -70,24 +69,24 @@ class CandidateSettings(EncoderPairSettings, DeviceSettings):
     """How candidates are found."""
 
     candidates: int = setting(
-        "number of nearest sentences of the other language that are candidates for a sentence", 40, at_least=1
+        "number of candidates per sentence: its nearest sentences in the opposite language", 40, at_least=1
     )
     neighbours: int = setting("number of nearest neighbours in the margin scores", 4, at_least=1)
     approximate: bool = setting("find neighbours approximately with faiss, for collections of millions", False)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
 
     def encoder_names(self) -> list[str]:
-        """Returns the encoders that find the candidates."""
+        """Return the encoders that find the candidates."""
         return super().encoder_names() or [MULTILINGUAL]
 
 
 def open_pair(names: list[str], device: str | None = None) -> EncoderPair:
-    """Opens one encoder of both languages or two, whose vectors must have the same components."""
+    """Open one encoder of both languages or two, whose vectors must have the same components."""
     source, *others = (SentenceEncoder.from_pretrained(name, device=device) for name in names)
     target = others[0] if others else source
     if source.dimension != target.dimension:
         raise InputError(
-            f"vectors of {target.dimension} components, those of the source side have {source.dimension}",
+            f"the target vectors have {target.dimension} components, and the source vectors {source.dimension}",
             path=names[1],
             remedy="give two encoders that were trained together",
         )
@@ -97,7 +96,7 @@ def open_pair(names: list[str], device: str | None = None) -> EncoderPair:
 class MiningRun:
     """Two collections, their candidate pairs, and any scores of these.
 
-    Vectors that are in the folder already are reused, so that a run can be continued.
+    Vectors in the folder are reused, so that an interrupted run can continue.
 
     Args:
         both_directions: A pair is a candidate also if its source is among the nearest of its target.
@@ -121,8 +120,8 @@ class MiningRun:
         self.source, self.target, self.settings, self._folder = source, target, settings, folder
         folder.mkdir(parents=True, exist_ok=True)
         self.vectors: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
-        for number, (name, pair) in enumerate(encoders.items()):
-            paths = folder / f"vectors-{number}-source.npy", folder / f"vectors-{number}-target.npy"
+        for index, (name, pair) in enumerate(encoders.items()):
+            paths = folder / f"vectors-{index}-source.npy", folder / f"vectors-{index}-target.npy"
             for encoder, collection, path in zip(pair, (source, target), paths, strict=True):
                 if not path.is_file():
                     self._encode(encoder, collection, path)
@@ -137,34 +136,34 @@ class MiningRun:
         self.source_rows, self.target_rows = np.ascontiguousarray(pairs.T)
 
     def _neighbors(self, encoders: str, count: int, *, reverse: bool = False) -> Neighbors:
-        """Finds the nearest targets of every source, or the reverse; they are searched for once."""
+        """Find the nearest targets of every source, or the reverse; each search runs once."""
         wanted = self.settings.neighbours if encoders != FILTER else max(self.settings.neighbours, count)
-        found = self._nearest.get((encoders, reverse))
-        if found is None or found[0].shape[1] < min(count, len(self.source if reverse else self.target)):
+        neighbors = self._nearest.get((encoders, reverse))
+        if neighbors is None or neighbors[0].shape[1] < min(count, len(self.source if reverse else self.target)):
             queries, corpus = self.vectors[encoders][::-1] if reverse else self.vectors[encoders]
             index = self._folder / f"{encoders}-{reverse}.faiss" if self.settings.approximate else None
-            found = self._nearest[encoders, reverse] = nearest_targets(queries, corpus, wanted, index)
-        return found[0][:, :count], found[1][:, :count]
+            neighbors = self._nearest[encoders, reverse] = nearest_targets(queries, corpus, wanted, index)
+        return neighbors[0][:, :count], neighbors[1][:, :count]
 
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
-        embedder, is_known = SearchEmbedder(encoder), False
+        embedder, has_words = SearchEmbedder(encoder), False
         progress = tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}")
         with npy_writer(path, encoder.dimension) as writer, progress:
             for start in range(0, len(collection), _SENTENCES_AT_A_TIME):
                 texts = collection.sentences[start : start + _SENTENCES_AT_A_TIME]
                 vectors = embedder.embed(texts, batch_size=self.settings.batch_size)
-                is_known = is_known or bool(vectors.any())
+                has_words = has_words or bool(vectors.any())
                 writer.write(vectors)
                 progress.update(len(texts))
-            if not is_known:
+            if not has_words:
                 raise InputError(
-                    "no word of the sentences is in the encoder's vocabulary",
+                    "the encoder's vocabulary contains no word of the sentences",
                     path=collection.path,
                     remedy="give an encoder for their language; source and target may have been exchanged",
                 )
 
     def cosines(self, encoders: str = FILTER) -> NDArray[np.float64]:
-        """Returns the cosine of every candidate (pairs,)."""
+        """Return the cosine of every candidate (pairs,)."""
         source, target = self.vectors[encoders]
         cosines = np.empty(len(self.source_rows), np.float32)
         for start in range(0, len(cosines), _PAIRS_AT_A_TIME):
@@ -173,7 +172,7 @@ class MiningRun:
         return cosines.astype(np.float64)
 
     def margins(self, kind: str = "ratio", encoders: str = FILTER) -> NDArray[np.float64]:
-        """Computes the margin of every candidate (pairs,)."""
+        """Compute the margin of every candidate (pairs,)."""
         source_means, target_means = (
             self._neighbors(encoders, self.settings.neighbours, reverse=reverse)[1].mean(axis=1, dtype=np.float64)
             for reverse in (False, True)
@@ -184,7 +183,7 @@ class MiningRun:
     def probabilities(
         self, classifier: str, rows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     ) -> NDArray[np.float64]:
-        """Computes the probability of the candidates, or of other rows of both sides (pairs,), to be parallel."""
+        """Compute the probability of the candidates, or of other rows of both sides (pairs,), to be parallel."""
         opened = self._classifiers[classifier]
         if classifier not in self._classified:
             self._classified[classifier] = (
@@ -201,7 +200,7 @@ class MiningRun:
         return values
 
     def kept(self, scores: NDArray[np.float64], one_to_one: bool) -> NDArray[np.bool_]:
-        """Returns which candidates (pairs,) are left by a one-to-one matching; all without it."""
+        """Return which candidates (pairs,) are left by a one-to-one matching; all without it."""
         if one_to_one:
             return one_to_one_pairs(self.source_rows, self.target_rows, scores)
         return np.ones(len(scores), bool)
@@ -209,12 +208,12 @@ class MiningRun:
     def are_gold(
         self, source_rows: NDArray[np.int64], target_rows: NDArray[np.int64], gold: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Returns which pairs of rows (pairs,) are among the gold pairs (gold, 2)."""
+        """Return which pairs of rows (pairs,) are among the gold pairs (gold, 2)."""
         width = len(self.target)
         return np.isin(source_rows * width + target_rows, gold[:, 0] * width + gold[:, 1])
 
     def curve(self, gold: NDArray[np.int64], scores: NDArray[np.float64], one_to_one: bool = False) -> Curve:
-        """Computes precision and recall of the candidates at every threshold."""
+        """Compute precision and recall of the candidates at every threshold."""
         kept = self.kept(scores, one_to_one)
         right = self.are_gold(self.source_rows[kept], self.target_rows[kept], gold)
         return Curve.of(scores[kept], right, len(gold))
@@ -223,7 +222,7 @@ class MiningRun:
 def nearest_targets(
     source: NDArray[np.float32], target: NDArray[np.float32], n: int, index: Path | None = None
 ) -> Neighbors:
-    """Finds the n best targets by cosine for every source (sources, n), -1 where there are fewer.
+    """Find the n best targets by cosine for every source (sources, n), -1 where there are fewer.
 
     With the path of an index file, faiss proposes the targets.
     """
@@ -243,6 +242,6 @@ def nearest_targets(
 
 
 def _pairs_of(neighbors: Neighbors) -> NDArray[np.int64]:
-    """Lists queries and their neighbors (pairs, 2)."""
+    """List queries and their neighbors (pairs, 2)."""
     queries, column = np.nonzero(neighbors[0] >= 0)
     return np.stack([queries, neighbors[0][queries, column]], axis=1)

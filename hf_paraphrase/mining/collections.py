@@ -1,7 +1,7 @@
 """Collections of sentences to be mined and their true pairs, as text files.
 
-The layout is plain lines, or that of the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id`
-for pairs.
+The files are plain lines, or follow the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id` for
+pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class Collection:
-    """Sentences with their names: the id of each, or the number of its line from 1; empty ones are left out."""
+    """Sentences with their names: ids, or line numbers from 1. Empty sentences are left out."""
 
     path: Path
     names: Sequence[str]
@@ -38,7 +38,7 @@ class Collection:
 
 
 def read_collection(path: Path, layout: str) -> Collection:
-    """Reads one side, plain or compressed: `lines`, one sentence per line, or `bucc`, `id TAB sentence`."""
+    """Read one side, plain or compressed: `lines`, one sentence per line, or `bucc`, `id TAB sentence`."""
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
@@ -55,31 +55,31 @@ def read_collection(path: Path, layout: str) -> Collection:
             repeated, _ = Counter(names).most_common(1)[0]
             remedy = "give every sentence a unique id"
             raise InputError(f"the id `{repeated[:80]}` occurs more than once", path=path, remedy=remedy)
-    filled = [place for place, text in enumerate(sentences) if not is_blank(text)]
+    filled = [row for row, text in enumerate(sentences) if not is_blank(text)]
     if not filled:
         raise InputError("the file contains no sentences", path=path, remedy="give one sentence per line")
-    return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled])
+    return Collection(path, [names[row] for row in filled], [sentences[row] for row in filled])
 
 
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
-    """Reads the true pairs of two collections, `source id TAB target id` a line, as places (pairs, 2), sorted."""
+    """Read the true pairs of two collections, `source id TAB target id` per line, as sorted rows (pairs, 2)."""
     remedy = "one pair per line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
     sides = {"source": source, "target": target}
-    places = {name: {item: place for place, item in enumerate(side.names)} for name, side in sides.items()}
+    rows = {name: {sentence_id: row for row, sentence_id in enumerate(side.names)} for name, side in sides.items()}
     pairs = set()
     for lines, texts in read_fields(path, list(sides), StrictLines(), remedy=remedy):
         for line, *pair in zip(lines.tolist(), *(texts[name].to_pylist() for name in sides), strict=True):
-            for item, (name, side) in zip(pair, sides.items(), strict=True):
-                if item not in places[name]:
-                    message = f"the id `{item[:80]}` is not in {side.path.name}, or its sentence is empty"
+            for sentence_id, (name, side) in zip(pair, sides.items(), strict=True):
+                if sentence_id not in rows[name]:
+                    message = f"the id `{sentence_id[:80]}` is not in {side.path.name}, or its sentence is empty"
                     raise InputError(message, path=path, line=line, remedy=remedy)
-            pairs.add((places["source"][pair[0]], places["target"][pair[1]]))
+            pairs.add((rows["source"][pair[0]], rows["target"][pair[1]]))
     return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True)
 class TaskPart:
-    """Two collections with known pairs, the places of their sentences (pairs, 2)."""
+    """Two collections with known pairs, which are row numbers of their sentences (pairs, 2)."""
 
     files: list[Path]
     source: Collection
@@ -88,7 +88,7 @@ class TaskPart:
 
     @classmethod
     def of_files(cls, files: list[Path], layout: str) -> TaskPart:
-        """Reads the files of the source, the target and the pairs."""
+        """Read the files of the source, the target and the pairs."""
         for path in files:
             if not path.is_file():
                 raise InputError(
@@ -99,7 +99,7 @@ class TaskPart:
 
     @classmethod
     def of_task(cls, prefix: str, part: str) -> TaskPart:
-        """Reads `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`."""
+        """Read `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`."""
         codes = Path(prefix).name.split("-")
         # The code of a language may have a hyphen itself: pt-BR-en.
         splits = [("-".join(codes[:place]), "-".join(codes[place:])) for place in range(1, len(codes))]
@@ -115,7 +115,7 @@ class TaskPart:
 
 
 def part_of_bitext(folder: str) -> TaskPart:
-    """Hides a third of the pairs of a bitext: the second third lends its sources only, the last its targets only.
+    """Hide a third of the pairs of a bitext: the second third lends its sources only, the last its targets only.
 
     Pairs are shuffled; only the first pair of a sentence is used.
     """
@@ -143,10 +143,10 @@ def part_of_bitext(folder: str) -> TaskPart:
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
-    """Writes one side, `id TAB sentence` a line."""
+    """Write one side, one `id TAB sentence` per line."""
     atomic_write_text(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
 
 
 def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
-    """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line."""
+    """Write pairs of positions (pairs, 2) as lines of `source id TAB target id`."""
     atomic_write_text(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))

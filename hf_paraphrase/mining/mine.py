@@ -1,4 +1,4 @@
-"""The recipe of the verb `mine`: two collections in, the pairs of sentences that translate each other out."""
+"""The command `mine`: reads two collections and writes the pairs of sentences that translate each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..messages import log
 from ..settings import recipe, setting
 from .candidates import FILTER, CandidateSettings, MiningRun, open_pair
 from .collections import LAYOUTS, SIDES, TaskPart, part_of_bitext, read_collection, read_gold, write_gold
-from .margins import MARGINS, THRESHOLDS, by_score
+from .scores import MARGINS, THRESHOLDS, by_score
 
 _CLASSIFIER = "classifier"
 CLASSIFIER_THRESHOLD = 0.99
@@ -77,7 +77,7 @@ class MiningSettings(CandidateSettings):
     )
     dev_bitext: str | None = setting(
         "choose the threshold with the best F1 on a bitext, its split `validation` if it has one: a third of its "
-        "pairs is hidden among the other sources and targets",
+        "pairs is hidden among the sentences of its remaining pairs",
         None,
         excludes=("threshold", "tune_on"),
         path=True,
@@ -92,14 +92,14 @@ class MiningSettings(CandidateSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
                 f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
                 if _ending(self.source) == _ending(self.target)
-                else "--tune-on cannot name its files: a side ends in .gold",
-                remedy="give the files of the two sides different endings, e.g. news.fr and news.en",
+                else "--tune-on cannot name its files: a file ends in .gold",
+                remedy="give the two files different endings, e.g. news.fr and news.en",
             )
 
     @property
@@ -113,12 +113,12 @@ class MiningSettings(CandidateSettings):
         return THRESHOLDS[self.used_margin] if self.used_margin else CLASSIFIER_THRESHOLD
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that are read, each once."""
+        """List the files and folders that are read, each once."""
         paths = [self.source, self.target, *self.encoder_names(), self.classifier, self.gold, self.dev_bitext]
         return list(dict.fromkeys([*filter(None, paths), *self.tuning_files()]))
 
     def tuning_files(self) -> tuple[str, ...]:
-        """Returns the source, target and gold file of --tune-on; none without it."""
+        """Return the source, target and gold file of --tune-on; none without it."""
         if self.tune_on is None:
             return ()
         return tuple(self.tune_on + ending for ending in (_ending(self.source), _ending(self.target), ".gold"))
@@ -131,11 +131,11 @@ def _ending(path: str) -> str:
 
 @recipe(MiningSettings)
 def mine(settings: MiningSettings) -> dict[str, Any]:
-    """Finds the translations between two collections of sentences, each in one language (paper 002).
+    """Find the translations between two collections of sentences, each in one language.
 
     Returns:
-        The numbers of `candidates` and `pairs`, the `threshold`, the measures on the collections of `tune_on`
-        (`tuning`), and those against the gold (`measures`, and `candidate_recall`); None where there are none.
+        The numbers of `candidates` and `pairs`, the `threshold`, the measures on the tuning collections (`tuning`),
+        and the measures against the gold pairs (`measures` and `candidate_recall`). Values not measured are None.
     """
     with Artefact(
         settings.output,
@@ -209,7 +209,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
 
 
 def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
-    """Computes the scores of the candidates (pairs,)."""
+    """Compute the scores of the candidates (pairs,)."""
     margin = settings.used_margin
     if settings.classifier is None:
         return run.margins(str(margin))
@@ -222,9 +222,9 @@ def _write(
 ) -> None:
     pairs = np.stack([run.source_rows[rows], run.target_rows[rows]], axis=1)
     columns: dict[str, Any] = {"score": scores}
-    for name, side, places in zip(SIDES, (run.source, run.target), pairs.T, strict=True):
-        columns[name] = [side.sentences[place] for place in places]
-        columns[f"{name}_id"] = [side.names[place] for place in places]
+    for name, side, side_rows in zip(SIDES, (run.source, run.target), pairs.T, strict=True):
+        columns[name] = [side.sentences[row] for row in side_rows]
+        columns[f"{name}_id"] = [side.names[row] for row in side_rows]
         columns[f"{name}_lang"] = [getattr(settings, f"{name}_lang")] * len(rows)
     columns["id"] = [":".join(ids) for ids in zip(columns["source_id"], columns["target_id"], strict=True)]
     write_split(folder, "train", [pa.table(columns, schema=MINED)], MINED)

@@ -1,7 +1,7 @@
-"""Paraphrases of sentences: sentences go in, ranked pairs of a sentence and a paraphrase come out.
+"""Makes ranked paraphrases of sentences.
 
-Start at `run.py`, the recipe of the verb `paraphrase`, and `paraphraser.py`, which filters and ranks (`ranking.py`)
-the candidates of a generator (`generators.py`): `round_trips.py`, `seq2seq.py`, `chat_model.py`, `endpoint.py`.
+Start at `run.py`, the command `paraphrase`, and `paraphraser.py`, which filters and ranks the candidates of a
+generator (`generators.py`): `seq2seq.py`, `chat_model.py`, `endpoint.py`.
 """
 
 from __future__ import annotations

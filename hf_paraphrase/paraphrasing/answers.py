@@ -1,4 +1,4 @@
-"""Reads the answers of chat models: takes the paraphrase out of an answer, and detects answers that are none."""
+"""Extracts paraphrases from the answers of chat models, and detects refusals and other languages."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _FEWEST_WORDS = 4
 
 
 def paraphrases_in(answer: Candidate) -> list[Candidate]:
-    """Takes the paraphrases out of an answer: the items of a list, or the first line.
+    """Extract the paraphrases of an answer: the items of a list, or the first line.
 
-    Introductions that end in a colon, labels, and quotation marks around the whole text are removed. A text that is
-    not the whole answer has no log-probability.
+    Introductions that end in a colon, labels, and surrounding quotation marks are removed. A part of an answer has no
+    log-probability.
     """
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].endswith(":"):
@@ -57,26 +57,26 @@ def _without_quotes(text: str) -> str:
 
 
 def is_refusal(text: str, sentence: str) -> bool:
-    """Returns whether a text begins as refusals do, and the sentence does not."""
+    """Return whether a text, but not its sentence, begins like a refusal."""
     return _REFUSAL.match(text.strip()) is not None and _REFUSAL.match(sentence.strip()) is None
 
 
 def is_other_language(text: str, sentence: str) -> bool:
-    """Returns whether a text is in another script than its sentence, or surely in another language.
+    """Return whether the script or, with high probability, the language of a text differs from its sentence.
 
-    Languages are compared only where the package py3langid is installed, and only in texts of four words or more.
+    Languages are compared in texts of at least four words, if the package py3langid is installed.
     """
     scripts = _script(text), _script(sentence)
     if None not in scripts and scripts[0] != scripts[1]:
         return True
     if min(len(text.split()), len(sentence.split())) < _FEWEST_WORDS or (identifier := _identifier()) is None:
         return False
-    (language, probability), (own, own_probability) = (identifier.classify(item.lower()) for item in (text, sentence))
+    (language, probability), (own, own_probability) = map(identifier.classify, (text.lower(), sentence.lower()))
     return bool(language != own and min(probability, own_probability) >= _SURE)
 
 
 def _script(text: str) -> str | None:
-    """Returns the script of most letters by the first word of their Unicode names; None without letters."""
+    """Return the script of most letters by the first word of their Unicode names; None without letters."""
     names = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
     counts = Counter("CJK" if name in {"HIRAGANA", "KATAKANA"} else name for name in names)
     return max(counts, key=counts.__getitem__, default=None)

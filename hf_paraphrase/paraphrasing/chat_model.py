@@ -24,13 +24,13 @@ from .sampling import SeededDraw, until_end
 
 
 class ChatModel(Generator):
-    """Asks a chat model for paraphrases; every answer is one sequence of a beam search, or one sample.
+    """Asks a chat model for paraphrases; each answer is a hypothesis of a beam search or a sample.
 
     Args:
         name: Folder or name on the Hub of a model with a chat template.
         prompt: The message of the user, with `{sentence}`.
         num_beams: Width of the beam search.
-        sampling: How to sample; a beam search without it.
+        sampling: Sample with these options instead of a beam search.
         max_new_tokens: Maximum length of an answer in tokens.
     """
 
@@ -65,13 +65,13 @@ class ChatModel(Generator):
     def candidates(
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
-        """Asks for one sentence at a time, so that its answers do not depend on the others."""
+        """Ask for one sentence at a time, so that answers do not depend on the batch."""
 
         def ask(sentence: str) -> list[Candidate] | str:
             return "empty source" if is_blank(sentence) else self._answers(sentence, num)
 
         outcomes = []
-        # On a processor every thread works on a sentence of its own.
+        # On a CPU, each thread processes one sentence.
         threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
         with one_thread(), closing(in_threads(ask, sentences, threads)) as answered:
             for outcome in answered:
@@ -109,19 +109,19 @@ class ChatModel(Generator):
         distinct = [list(answer) for answer in dict.fromkeys(map(tuple, answers))]
         texts = self.tokenizer.batch_decode(distinct, skip_special_tokens=True)
         log_probs = self._log_probs(ids[0], distinct)
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for text, log_prob, answer in zip(texts, log_probs, distinct, strict=True):
             ended = answer[-1] in self.ends
-            # Special tokens within an answer leave no trace in its text.
+            # Special tokens within an answer are not in its text, so that the log-probability differs.
             is_plain = not set(answer[: len(answer) - ended]) & set(self.tokenizer.all_special_ids)
             answered = Candidate(text, is_finished=ended)
             if is_plain:
                 answered = answered._replace(log_prob=log_prob, num_tokens=len(answer) - ended)
-            found += paraphrases_in(answered)
-        return found
+            candidates += paraphrases_in(answered)
+        return candidates
 
     def _log_probs(self, prompt: torch.Tensor, answers: Sequence[Sequence[int]]) -> list[float]:
-        """Computes Σ log p of the tokens of each answer after the prompt, in nats."""
+        """Compute Σ log p of the tokens of each answer after the prompt, in nats."""
         totals = []
         for answer in answers:
             ids = torch.cat([prompt, torch.tensor(answer, device=prompt.device)])
@@ -131,12 +131,12 @@ class ChatModel(Generator):
         return totals
 
     def describe(self) -> dict[str, Any]:
-        """Returns the name of the model and its prompt."""
+        """Return the name of the model and its prompt."""
         return {"model": model_name(self.name), "prompt": self.prompt}
 
 
 def _load(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """Loads a decoder-only model from a folder, without code of its own."""
+    """Load a decoder-only model from a folder, without third-party code."""
     path = folder / "config.json"
     model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
     check_model_type(folder, [str(model_type)], kind="language model", verb="transformers")

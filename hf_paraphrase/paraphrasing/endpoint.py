@@ -34,10 +34,10 @@ _ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would send the key to another host."""
+    """Follows no redirects, which could send the key to another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """Follows none."""
+        """Follow none."""
 
 
 class _RequestRefusedError(Exception):
@@ -47,8 +47,8 @@ class _RequestRefusedError(Exception):
 class Endpoint(Generator):
     """Asks a chat model at a URL for paraphrases.
 
-    Every sentence is a request for as many answers as there are candidates, repeated where the endpoint gives fewer.
-    With a folder for answers, each is kept as it arrives, and a sentence that has its answers is not asked again.
+    A request asks for all answers to a sentence, and is repeated where the endpoint returns fewer. With a folder for
+    answers, each is saved when it arrives, and a saved sentence is not sent again.
 
     Args:
         model: Name of the model at the endpoint.
@@ -77,7 +77,7 @@ class Endpoint(Generator):
     def candidates(
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
-        """Asks for all sentences, several at a time."""
+        """Ask for all sentences, several at a time."""
         kept = _KeptAnswers(self.options.answers, [self.model, self.prompt, repr(self.sampling), str(num), *sentences])
 
         def ask(index: int) -> list[Candidate] | str:
@@ -91,8 +91,8 @@ class Endpoint(Generator):
                 except ModelError:
                     self._stopped.set()
                     raise
-            found = [Candidate(text, is_finished=ended) for text, ended in kept.answers[index]]
-            return [candidate for answer in found for candidate in paraphrases_in(answer)]
+            answers = [Candidate(text, is_finished=ended) for text, ended in kept.answers[index]]
+            return [candidate for answer in answers for candidate in paraphrases_in(answer)]
 
         outcomes: list[list[Candidate] | str] = []
         self._stopped.clear()
@@ -108,7 +108,7 @@ class Endpoint(Generator):
         return outcomes
 
     def _answers(self, sentence: str, num: int) -> list[tuple[str, bool]]:
-        """Returns the distinct answers for one sentence, and whether each is complete."""
+        """Return the distinct answers for one sentence, and whether each is complete."""
         key = f"{self.sampling.seed}\n{sentence}".encode()
         seed = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest()) % _LARGEST_SEED
         request: dict[str, Any] = {
@@ -128,7 +128,7 @@ class Endpoint(Generator):
         return list(dict.fromkeys(answers[:num]))
 
     def _request(self, body: dict[str, Any]) -> list[tuple[str, bool]]:
-        """Sends a request until it is answered, with growing pauses; returns at least one answer."""
+        """Send a request, with growing pauses between attempts, and return at least one answer."""
         problem, pause = "", 0.0
         for attempt in range(_ATTEMPTS):
             if self._stopped.wait(pause):
@@ -142,7 +142,7 @@ class Endpoint(Generator):
             except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, IndexError) as error:
                 problem, pause = _explain(error), min(_LONGEST_PAUSE, 2.0**attempt)
             log(f"{self.options.base_url}: {problem}; attempt {attempt + 1} of {_ATTEMPTS}")
-        remedy = "see that the endpoint runs, or give another --api-base; --resume keeps the answers received so far"
+        remedy = "check that the endpoint runs, or give another --api-base; --resume keeps the answers received so far"
         raise ModelError(f"no usable answer: {problem}", path=self.options.base_url, remedy=remedy)
 
     def _send(self, body: dict[str, Any]) -> list[tuple[str, bool]]:
@@ -158,7 +158,7 @@ class Endpoint(Generator):
         return answers
 
     def _check_status(self, error: urllib.error.HTTPError) -> str:
-        """Describes a status that may pass; raises for a status that repetition does not change."""
+        """Describe a temporary status; raise for a permanent one."""
         with error:
             text = sanitize_line(error.read(_LARGEST_ANSWER).decode(errors="replace"), 200)
         problem = f"status {error.code}{': ' if text else ''}{text}"
@@ -172,7 +172,7 @@ class Endpoint(Generator):
         raise ModelError(f"the endpoint answers with {problem}", path=self.options.base_url, remedy=remedy)
 
     def _wait_for_turn(self) -> None:
-        """Keeps requests as far apart as the rate limit asks."""
+        """Wait until the rate limit permits a request."""
         if self.options.requests_per_minute is None:
             return
         with self._lock:
@@ -181,12 +181,12 @@ class Endpoint(Generator):
         self._stopped.wait(turn - time.monotonic())
 
     def describe(self) -> dict[str, Any]:
-        """Returns the model, the endpoint and the prompt."""
+        """Return the model, the endpoint and the prompt."""
         return {"model": self.model, "endpoint": without_secrets(self.options.base_url), "prompt": self.prompt}
 
 
 def _seconds_asked(error: urllib.error.HTTPError) -> float:
-    """Returns how long the endpoint asks to wait, at most a minute; 0 if it does not say."""
+    """Return the pause in seconds that the endpoint requests, at most a minute; 0 without a request."""
     value = error.headers.get("Retry-After") or ""
     return min(_LONGEST_PAUSE, float(value)) if value.isdecimal() else 0.0
 
@@ -200,7 +200,7 @@ def _explain(error: Exception) -> str:
 
 
 class _KeptAnswers:
-    """Answers for some sentences; with a folder, each is written to a file as soon as it is received."""
+    """Answers for sentences, saved to a file of the folder when they arrive."""
 
     def __init__(self, folder: str | None, identity: Sequence[str]) -> None:
         self.answers: dict[int, list[tuple[str, bool]]] = {}
@@ -216,7 +216,7 @@ class _KeptAnswers:
                 self.answers[index] = [(text, ended) for text, ended in answers]
 
     def add(self, index: int, answers: list[tuple[str, bool]]) -> None:
-        """Keeps the answers for one sentence."""
+        """Keep the answers for one sentence."""
         self.answers[index] = answers
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)

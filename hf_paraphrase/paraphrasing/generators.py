@@ -14,14 +14,13 @@ from ..data.batch_function import Progress, no_progress
 from ..errors import InputError
 
 ROUND_TRIP, SEQ2SEQ, LLM = GENERATORS = ("round-trip", "seq2seq", "llm")
-"""The names of the generators: translation and back, a sequence-to-sequence paraphraser, a chat model."""
 API_KEY_VARIABLE = "OPENAI_API_KEY"
 DEFAULT_PROMPT = """Paraphrase the sentence: say the same in other words, in the same language.
 Answer with the paraphrase alone.
 
 Sentence: {sentence}"""
 SENTENCE = "{sentence}"
-"""Marks the position of the sentence in a prompt."""
+"""Placeholder of the sentence in a prompt."""
 
 
 class Candidate(NamedTuple):
@@ -30,11 +29,11 @@ class Candidate(NamedTuple):
     Attributes:
         log_prob: Σ log p of the tokens of the text and the end token, in nats; None if the model does not give it.
         num_tokens: Number of tokens of the text without the end token.
-        source: The translation in the pivot language that was translated back, in a round trip.
+        source: In a round trip, the translation into the pivot language.
         source_lang: The pivot language.
         round_trip_log_prob: Log-probability of the round trips that lead to the text, in nats.
         num_pivot_tokens: Number of tokens of `source`.
-        is_finished: False if the text was cut at the length limit.
+        is_finished: Whether the text ends before the length limit.
     """
 
     text: str
@@ -94,7 +93,7 @@ class Generator(ABC):
 
     Attributes:
         language: Language of the sentences, if it is known.
-        writes_freely: Whether it can answer with something that is no paraphrase, such as a refusal.
+        writes_freely: Whether answers may be no paraphrases, such as refusals.
     """
 
     schema: ClassVar[pa.Schema] = PARAPHRASES
@@ -105,31 +104,31 @@ class Generator(ABC):
     def candidates(
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
-        """Proposes paraphrases.
+        """Propose paraphrases.
 
         Args:
             sentences: The sentences.
-            num: Maximum number of candidates; a round trip takes as many in each direction.
+            num: Maximum number of candidates; in a round trip in each direction.
             progress: Called with the number of sentences done since the last call.
 
         Returns:
-            For each sentence its candidates, the best first, or the reason why there are none.
+            For each sentence its candidates, the best first, or the reason why it has none.
         """
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Returns the description of the generator for the card."""
+        """Return the description of the generator for the card."""
 
 
 class SharedProgress:
-    """Reports sentences as done when all phases of the work are; each phase may count in units of its own."""
+    """Reports the progress of several phases, each in its own units, as a number of sentences."""
 
     def __init__(self, progress: Progress, sentences: int, phases: int) -> None:
         self._progress, self._sentences, self._phases = progress, sentences, phases
         self._done, self._reported = 0.0, 0
 
     def phase(self, units: int) -> Progress:
-        """Returns the progress function of the next phase, which has `units` steps."""
+        """Return the progress function of the next phase, which has `units` steps."""
 
         def advance(done: int) -> None:
             self._done += self._sentences / self._phases * done / max(1, units)
@@ -140,13 +139,13 @@ class SharedProgress:
         return advance
 
     def finish(self) -> None:
-        """Reports all sentences as done."""
+        """Report all sentences as done."""
         self._progress(self._sentences - self._reported)
         self._reported = self._sentences
 
 
 def check_prompt(prompt: str, path: str | os.PathLike[str] | None = None) -> str:
-    """Returns the prompt if it contains `{sentence}`."""
+    """Return the prompt if it contains `{sentence}`."""
     if SENTENCE not in prompt:
         raise InputError(
             f"the prompt has no {SENTENCE}", path=path, remedy=f"write {SENTENCE} where the sentence goes"

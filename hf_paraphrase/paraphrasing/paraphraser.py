@@ -1,4 +1,4 @@
-"""Sentences to ranked paraphrases: candidates of a generator are measured, filtered and ordered."""
+"""Measures, filters and ranks the candidates of a generator."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.schema import SENTENCES
 from ..errors import ModelError, UsageError, choice_of
 from ..filtering.measuring import Measures, add_measures
+from ..text.ngrams import word_ngrams
 from ..text.normalization import normalize_words
 from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
@@ -34,8 +35,8 @@ from .generators import (
     Generator,
     SamplingOptions,
 )
-from .ranking import rank_diverse
 
+Ngrams = Counter[tuple[str, ...]]
 _SENTENCES_PER_CALL = 200
 
 
@@ -43,12 +44,12 @@ _SENTENCES_PER_CALL = 200
 class Paraphraser(BatchFunction):
     """Makes paraphrases of sentences; its models are opened at the first call and stay open.
 
-    A generator proposes candidates. Copies of the sentence, loops, near-copies, dissimilar texts and answers that are
-    no paraphrase are left out and counted; :func:`.ranking.rank_diverse` orders the rest.
+    Copies of the sentence, loops, near-copies, dissimilar texts and answers that are no paraphrase are left out and
+    counted. :func:`rank_diverse` ranks the remaining candidates.
 
     Args:
-        models: For round trips a model into another language and one back for each, or one multilingual model; else
-            one model.
+        models: For each round trip a model into another language and a model back, or one multilingual model for
+            all; for other generators one model.
         num: Maximum number of paraphrases per sentence.
         generator: `round-trip`, `seq2seq` or `llm`.
         options: Settings of the beam search.
@@ -60,12 +61,12 @@ class Paraphraser(BatchFunction):
         task_prefix: Text before every sentence, for a sequence-to-sequence paraphraser.
         prompt: Message to a chat model, with `{sentence}`.
         max_new_tokens: Maximum length of the answer of a chat model.
-        api: The endpoint of a chat model; `models` then has its name there.
+        api: Endpoint of the chat model that `models` names.
         encoder: Encoder that measures similarity; by default the built-in one for English sentences.
         min_similarity: Minimum cosine of a paraphrase and its sentence.
         min_edit_distance: Minimum edit distance, as a fraction of the characters.
         device: Device of the models; a GPU if there is one by default.
-        keep: Columns of the sentences that every paraphrase gets.
+        keep: Columns to copy from the sentences to their paraphrases.
 
     Example:
         >>> paraphraser = Paraphraser(["Helsinki-NLP/opus-mt-en-fr", "Helsinki-NLP/opus-mt-fr-en"])
@@ -91,17 +92,17 @@ class Paraphraser(BatchFunction):
     keep: tuple[str, ...] = ()
 
     COUNTS: ClassVar[list[str]] = ["sentences", "pairs", "candidates", "copies", "loops", "near_copies", "dissimilar"]
-    """What a report counts: sentences, pairs, distinct candidates, and why candidates were left out."""
+    """The counts of a report: sentences, pairs, distinct candidates, and rejected candidates by reason."""
     NO_PARAPHRASES: ClassVar[list[str]] = ["empty", "unfinished", "refusals", "other_language"]
-    """What a report counts besides where the model of the generator answers freely."""
+    """More counts of a report for generators that answer freely."""
 
     @cached_property
     def opened(self) -> Generator:
         """The generator with its models."""
         if self.generator not in GENERATORS:
-            raise UsageError(f"there is no generator `{self.generator}`", remedy=choice_of(self.generator, GENERATORS))
+            raise UsageError(f"unknown generator `{self.generator}`", remedy=choice_of(self.generator, GENERATORS))
         if self.generator == ROUND_TRIP:
-            from .round_trips import RoundTrips
+            from .seq2seq import RoundTrips
 
             return RoundTrips.open(self.models, self.language, self.pivots, self._open_translator)
         if len(self.models) != 1:
@@ -112,23 +113,15 @@ class Paraphraser(BatchFunction):
 
             translator = self._open_translator(self.models[0], self.language, self.language)
             return Seq2SeqParaphraser(translator, self.models[0], self.language)
-        shared: dict[str, Any] = {
-            "language": self.language,
-            "sampling": self.sampling,
-            "max_new_tokens": self.max_new_tokens,
-        }
+        shared: dict[str, Any] = {name: getattr(self, name) for name in ("language", "sampling", "max_new_tokens")}
         if self.api is not None:
             from .endpoint import Endpoint
 
             return Endpoint(self.models[0], self.prompt, self.api, **shared)
         from .chat_model import ChatModel
 
-        search: dict[str, Any] = {
-            "num_beams": self.options.num_beams,
-            "device": self.device,
-            "bf16": self.options.bf16,
-        }
-        return ChatModel(self.models[0], self.prompt, **shared, **search)
+        shared |= {"num_beams": self.options.num_beams, "device": self.device, "bf16": self.options.bf16}
+        return ChatModel(self.models[0], self.prompt, **shared)
 
     def _open_translator(self, name: str, source_lang: str | None, target_lang: str | None) -> Any:
         from ..translation.loading import load_translation_model
@@ -148,13 +141,13 @@ class Paraphraser(BatchFunction):
 
     @property
     def candidates_asked(self) -> int:
-        """How many candidates the generator is asked for."""
+        """Number of candidates to request per sentence."""
         by_default = self.options.num_beams if self.sampling is None and self.api is None else 2 * self.num
         return self.num_candidates or by_default
 
     @cached_property
     def used_encoder(self) -> str | None:
-        """The encoder that measures similarity; None if there is none for the language."""
+        """The encoder that measures similarity; None without one for the language."""
         language = self.opened.language
         is_english = language is not None and not are_different(language, "en")
         return self.encoder or (BUILTIN if is_english else None)
@@ -168,18 +161,18 @@ class Paraphraser(BatchFunction):
         return add_measures(pa.Table.from_pylist(pairs, schema=self.opened.schema), names, measures=self._measures)
 
     def check_kept(self) -> None:
-        """Checks that no column to keep has the name of a column of the pairs, or of a measure."""
+        """Check that the columns to keep do not collide with columns of the pairs."""
         own = {*SENTENCES.names, *self._measured([]).column_names} if self.keep else {}
         for name in self.keep:
             if name in own:
                 raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
 
     def __call__(self, sentences: Any, num: int | None = None) -> Any:
-        """Paraphrases sentences.
+        """Paraphrase sentences.
 
         Args:
             sentences: A sentence or several; or, as in a job over rows, a table with the columns `id` and `sentence`.
-            num: Maximum number of paraphrases per sentence, if it is not the one of the constructor.
+            num: Maximum number of paraphrases per sentence; by default the number given to the constructor.
 
         Returns:
             The paraphrases of each sentence, the best first; of a table the table of the pairs.
@@ -197,7 +190,7 @@ class Paraphraser(BatchFunction):
         return paraphrases
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
+        """Return the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
 
         The report has the numbers named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of
         every sentence without a paraphrase and the `reason`.
@@ -238,7 +231,7 @@ class Paraphraser(BatchFunction):
         return result, {**counts, "skipped": skipped}
 
     def _usable(self, sentence: str, outcome: list[Candidate] | str, counts: Counter[str]) -> list[Candidate]:
-        """Returns the distinct candidates that may be paraphrases, and counts the others by their kind."""
+        """Return the distinct candidates that may be paraphrases, and count rejected ones by reason."""
         distinct: dict[str, Candidate] = {}
         for candidate in [] if isinstance(outcome, str) else outcome:
             text = normalize_words(candidate.text)
@@ -265,6 +258,54 @@ class Paraphraser(BatchFunction):
 
 
 def configured_prefix(name: str) -> str:
-    """Returns the prefix in the configuration of a model; empty if there is none."""
+    """Return the prefix in the configuration of a model, by default the empty text."""
     path = model_folder(name, any_type=True) / "config.json"
     return str((read_json_object(path, ModelError) if path.is_file() else {}).get("prefix") or "")
+
+
+def rank_diverse(pairs: Sequence[Mapping[str, Any]], num: int, min_similarity: float) -> list[dict[str, Any]]:
+    """Choose up to `num` pairs of one sentence greedily and number them by `rank`.
+
+    The next pair has the highest product of its probability per token, its similarity minus the minimum, and its
+    minimum distance to the sentence and the paraphrases already chosen. Without a probability or a similarity, this
+    factor is 1.
+    """
+    left = [(pair, count_ngrams(pair["sentence2"])) for pair in pairs]
+    seen = [count_ngrams(pairs[0]["sentence1"])] if pairs else []
+    chosen: list[dict[str, Any]] = []
+
+    def value(entry: tuple[Mapping[str, Any], Ngrams]) -> tuple[float, float]:
+        pair, ngrams = entry
+        # The difference to the minimum penalises errors, which are barely similar and differ most in wording.
+        similarity = pair["similarity"] - min_similarity if "similarity" in pair else 1.0
+        probability, total = _probability_per_token(pair)
+        return probability * similarity * min(distance(ngrams, other) for other in seen), total
+
+    while left and len(chosen) < num:
+        best = max(left, key=value)
+        left.remove(best)
+        seen.append(best[1])
+        chosen.append({**best[0], "rank": len(chosen)})
+    return chosen
+
+
+def _probability_per_token(pair: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the geometric mean of the probabilities of the tokens, and the log-probability."""
+    if pair.get("round_trip_log_prob") is not None:
+        total, tokens = pair["round_trip_log_prob"], pair["num_tokens"] + pair["num_pivot_tokens"] + 2
+    elif pair["log_prob"] is not None:
+        total, tokens = pair["log_prob"], pair["num_tokens"] + 1
+    else:
+        return 1.0, 0.0
+    return math.exp(total / tokens), total
+
+
+def count_ngrams(text: str) -> Ngrams:
+    """Count words and pairs of words."""
+    words = normalize_words(text).split()
+    return Counter(word_ngrams(words, 1)) + Counter(word_ngrams(words, 2))
+
+
+def distance(one: Ngrams, other: Ngrams) -> float:
+    """Return 1 − the Dice coefficient of two counts, from 0 to 1."""
+    return 1.0 - 2.0 * (one & other).total() / max(1, one.total() + other.total())

@@ -1,4 +1,4 @@
-"""The recipe of the verb `paraphrase`: sentences in, a data folder of pairs with paraphrases out."""
+"""The command `paraphrase`: reads sentences and writes a data folder of pairs with paraphrases."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class GeneratorSettings(SearchJobSettings):
     GROUP = "generator"
 
     models: list[str] = setting(
-        "for round trips a translation model and one that translates back, for each, or one multilingual model; for "
-        "the other generators one model: a folder, a name on the Hub, or its name at the endpoint",
+        "for each round trip a translation model and a model back, or one multilingual model; for seq2seq and llm one "
+        "model: a folder, a name on the Hub, or its name at the endpoint",
         names=["--models", "--model"],
         path=True,
     )
     generator: str = setting(
-        "what proposes paraphrases: round-trip (translation into another language and back), seq2seq (a T5 or BART "
+        "source of the paraphrases: round-trip (translation into another language and back), seq2seq (a T5 or BART "
         "model that was trained to paraphrase), llm (a decoder-only model with a chat template)",
         ROUND_TRIP,
         choices=GENERATORS,
@@ -94,8 +94,8 @@ class GeneratorSettings(SearchJobSettings):
         at_least=1,
     )
     do_sample: bool = setting(
-        "sample tokens instead of searching for the most probable text; what is drawn for a sentence depends on the "
-        "sentence and --seed alone; an endpoint always samples",
+        "sample tokens instead of searching for the most probable text; the samples depend on the sentence and "
+        "--seed alone; an endpoint always samples",
         False,
     )
     temperature: float = setting("divides the logits before tokens are sampled", 1.0, above=0)
@@ -117,7 +117,7 @@ class GeneratorSettings(SearchJobSettings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         samples = self.do_sample or self.api_base is not None
         for name in _OF_SAMPLING:
@@ -133,13 +133,12 @@ class GeneratorSettings(SearchJobSettings):
         return [] if self.api_base is not None else self.models
 
     def generator_fields(self) -> dict[str, Any]:
-        """Returns the fields of a :class:`Paraphraser` that describe the generator."""
+        """Return the fields of a :class:`Paraphraser` that describe the generator."""
         same = ("generator", "language", "pivots", "task_prefix", "num_candidates", "max_new_tokens")
         fields: dict[str, Any] = {name: getattr(self, name) for name in same}
-        if self.do_sample:
+        if self.do_sample or self.api_base is not None:
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
         if self.api_base is not None:
-            fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
             fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
         if self.prompt is not None:
             fields["prompt"] = _read_prompt(Path(self.prompt))
@@ -183,12 +182,12 @@ class ParaphraseSettings(GeneratorSettings):
     shard_size: int = setting("sentences per shard, the unit of work", 200, at_least=1)
 
     def __post_init__(self) -> None:
-        """Replaces the word for standard input by the name of its file, which every recipe copies first."""
+        """Replace `-` by the file of standard input."""
         if self.input == "-":
             self.input = "/dev/stdin"
 
     def paraphraser(self, device: str | None) -> Paraphraser:
-        """Returns the batch function of these settings."""
+        """Return the batch function of these settings."""
         names = ("num", "encoder", "min_similarity", "min_edit_distance")
         given = {name: getattr(self, name) for name in names} | self.generator_fields()
         options = self.options(device, num_return_sequences=self.num_beams)
@@ -198,14 +197,14 @@ class ParaphraseSettings(GeneratorSettings):
 def paraphrase(
     sentences: str | Sequence[str], *, models: str | Sequence[str], num: int = 5, **settings: Any
 ) -> list[list[str]]:
-    """Paraphrases sentences.
+    """Paraphrase sentences.
 
     The models stay open for the next call with the same settings.
 
     Args:
         sentences: A sentence or several.
-        models: For round trips a model into another language and one back, for each, or one multilingual model; for
-            the other generators one model.
+        models: For each round trip a model into another language and a model back, or one multilingual model for
+            all; for other generators one model.
         num: Maximum number of paraphrases per sentence.
         **settings: Other settings of :func:`paraphrase_file`, such as `generator`, `pivots` or `min_similarity`.
 
@@ -226,13 +225,13 @@ def paraphrase(
 
 @functools.lru_cache(maxsize=1)
 def _kept_open(paraphraser: Paraphraser, file_times: tuple[tuple[str, int], ...]) -> Paraphraser:
-    """Returns the paraphraser of the last call, with its open models, if its fields and files are the same."""
+    """Return the paraphraser of the last call, with its open models, if its fields and files are the same."""
     return paraphraser
 
 
 @recipe(ParaphraseSettings)
 def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
-    """Paraphrases the sentences of a file or data folder.
+    """Paraphrase the sentences of a file or data folder.
 
     A job that was killed is continued with `resume`; the bytes are the same.
 
@@ -263,7 +262,6 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         try:
             sentences = _sentences(settings, output.work)
         except HfParaphraseError:
-            # No part has begun without them.
             output.discard()
             raise
         if function.api is not None:
@@ -297,7 +295,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
 
 
 def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
-    """Returns the sentences, numbered from 0, as a data folder, which is written where it is not there yet."""
+    """Return the folder of the numbered sentences; write it if necessary."""
     folder = work / "sentences"
     if folder.is_dir():
         return DataFolder(folder)
@@ -310,7 +308,7 @@ def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
 
 
 def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
-    """Opens the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
+    """Open the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
     path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
     if path.is_file() and kind_of_rows(path) is None:
         require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
@@ -320,12 +318,12 @@ def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]
     names = [column, *settings.keep_columns]
     schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
     if next(rows.tables(names, stop=1), None) is None:
-        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
+        raise InputError("the input has no rows", path=settings.input, remedy="give a file or --split with some")
     return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
 
 
 def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
-    """Numbers rows from 0, and ends after so many."""
+    """Number rows from 0, up to a maximum."""
     count = 0
     for table in tables:
         table = table if most is None else table.slice(0, most - count)

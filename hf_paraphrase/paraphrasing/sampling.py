@@ -46,7 +46,7 @@ class SeededDraw(LogitsProcessor):
         self.generators = [np.random.default_rng([options.seed, key, row]) for row in range(rows)]
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.Tensor) -> torch.Tensor:
-        """Returns scores (rows, vocabulary) of 0 for the drawn tokens and −∞ for all others."""
+        """Return scores (rows, vocabulary) of 0 for the drawn tokens and −∞ for all others."""
         probabilities = self.warpers(input_ids, scores.float()).softmax(-1).cpu().double()
         sums = probabilities.cumsum(-1)
         numbers = torch.tensor([[generator.random()] for generator in self.generators], dtype=torch.float64)
@@ -71,7 +71,7 @@ class SamplingTranslator(Translator):
         self.sampling = sampling
 
     def search_batch(self, input_ids: list[list[int]], references: Any) -> list[list[Hypothesis] | str]:
-        """Samples translations of each source, most probable first; one source at a time, without padding."""
+        """Sample translations of each source, most probable first; one source at a time, without padding."""
         return [self._samples(ids) for ids in input_ids]
 
     @torch.inference_mode()
@@ -111,6 +111,6 @@ class SamplingTranslator(Translator):
 
 
 def until_end(token_ids: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Cuts token ids after the first end token."""
+    """Cut token ids after the first end token."""
     end = next((index for index, token in enumerate(token_ids) if token in ends), len(token_ids))
     return list(token_ids[: end + 1])

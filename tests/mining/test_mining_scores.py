@@ -13,8 +13,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun
 from hf_paraphrase.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
-from hf_paraphrase.mining.curves import Curve, measures
-from hf_paraphrase.mining.margins import margin_scores, one_to_one_pairs
+from hf_paraphrase.mining.scores import Curve, margin_scores, measures, one_to_one_pairs
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.text.normalization import normalize_words
@@ -111,7 +110,7 @@ def test_curve_has_the_measures_of_every_threshold_counted_by_hand(pairs, more):
     if pairs:
         assert curve.at(curve.best_threshold()) == curve.best()
     else:
-        with pytest.raises(ValueError, match="no pairs"):
+        with pytest.raises(ValueError, match="without pairs"):
             curve.best_threshold()
 
 

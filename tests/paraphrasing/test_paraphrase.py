@@ -15,7 +15,7 @@ from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import SENTENCES
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.paraphrasing.paraphraser import Paraphraser
-from hf_paraphrase.paraphrasing.round_trips import RoundTrip, RoundTrips
+from hf_paraphrase.paraphrasing.seq2seq import RoundTrip, RoundTrips
 from hf_paraphrase.translation.beam_search import Hypothesis
 
 LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
@@ -209,7 +209,7 @@ def test_inputs_without_sentences_are_one_line(model, tmp_path):
     common = {"models": model, **LANGUAGES, "output": str(tmp_path / "out")}
     for name, more, problem in (
         ("numbers.parquet", {}, "no text column is called"),
-        ("none", {}, "there are no rows"),
+        ("none", {}, "the input has no rows"),
         ("empty.txt", {}, "empty"),
         ("absent.txt", {}, "no such"),
         ("lines.txt", {"column": "text"}, "missing column text"),

@@ -1,7 +1,7 @@
-"""Parallel sentences in two monolingual collections (Grégoire and Langlais 2017).
+"""Studies of mining parallel sentences from two monolingual collections (Grégoire and Langlais 2017).
 
-`evaluation` measures the scores and decisions of `mine` on a task with known pairs; `comparable` makes such a task.
-`bilingual_training` and `parallel_training` train the encoder and the classifier of the paper.
+`evaluation` measures the scores and decisions of `mine` on a task with known pairs, and `comparable` makes such a
+task. `bilingual_training` and `parallel_training` train the encoder and the classifier of the paper.
 """
 
 from __future__ import annotations

@@ -27,10 +27,9 @@ _NOISE_WORDS = 256
 class BilingualVectors(nn.Module):
     """The vectors of two languages, with the objective of Gouws et al. (2015), equations 4 and 5.
 
-    Skip-gram with negative sampling on each side by itself, and for every aligned pair `aligned_weight` times the
-    squared distance between the means of the word vectors of both sentences. It needs no word alignments. The mean is
-    over all words of a sentence, as the vectors are used in sums over all words (Grégoire and Langlais 2017, equation
-    3); subsampling is for skip-gram alone.
+    The objective is skip-gram with negative sampling on each side, plus `aligned_weight` times the squared distance
+    between the mean word vectors of both sentences of a pair. The means are over all words, because mining sums all
+    word vectors (Grégoire and Langlais 2017, equation 3). Subsampling is for skip-gram alone.
 
     Args:
         counts: How often each word occurs, for each side (vocabulary,).
@@ -45,7 +44,7 @@ class BilingualVectors(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         tables = {}
         for side, occurrences in zip(SIDES, counts, strict=True):
-            # As in word2vec: small input vectors, and output vectors that start at nothing.
+            # As in word2vec: small input vectors, and output vectors of zeros.
             start = (torch.rand(len(occurrences), dimension, generator=generator) - 0.5) / dimension
             start[torch.from_numpy(occurrences == 0)] = 0.0
             tables[side] = nn.Parameter(start)
@@ -53,7 +52,7 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Compute the objective per pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
+        """Compute the objective per pair of a batch of :class:`BilingualTrainer`; `pairs` has a zero for each pair.
 
         The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
         and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
@@ -86,9 +85,9 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
         L = Σ over (word, context)  −log σ(u·v) − k/K Σ over the K noise words n  log σ(−u·v_n)
 
-    where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws with
-    weight k/K, which is the same in expectation. `windows` are the indices of a word and of a word in its
-    window (2, pairs), among inputs and outputs (words, dim); noise is (K, dim).
+    where k is `negatives`. word2vec draws k noise words for every pair. Here all pairs of a batch share K draws with
+    the weight k/K, which has the same expectation. `windows` are the rows of words and their contexts (2, pairs) in
+    inputs and outputs (words, dim); noise is (K, dim).
     """
     centres, contexts = windows
     scores = (inputs[centres] * outputs[contexts]).sum(1)
@@ -97,10 +96,10 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
 
 def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
-    """List the indices of a word and of a word in its window (2, pairs), for concatenated sentences.
+    """List the rows of words and their contexts (2, pairs) in concatenated sentences.
 
-    A window does not leave the sentence, whose number each word has (words,), and reaches on either side as far as
-    `reach` says (words,), at most `window`.
+    A window stays within the sentence number of its word in `sentences` (words,) and extends to `reach` (words,) words
+    on either side, at most `window`.
     """
     pairs = [np.empty((2, 0), np.int64)]
     for distance in range(1, window + 1):
@@ -113,7 +112,7 @@ def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window:
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
     """Compute the probability to keep an occurrence of each word (vocabulary,), as word2vec's program does.
 
-    It is √(t/f) + t/f, at most 1, with the relative frequency f of the word.
+    With f the relative frequency of the word, it is √(t/f) + t/f, at most 1.
     """
     if not threshold:
         return np.ones(len(counts))
@@ -122,13 +121,13 @@ def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[n
 
 
 def noise_probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute the probability of each noise word, proportional to its count to the power of 3/4 (Mikolov et al.)."""
+    """Compute the probability to draw each noise word: its count to the power of 3/4 (Mikolov et al.)."""
     powers = counts.astype(np.float64) ** 0.75
     return np.asarray(powers / powers.sum(), np.float64)
 
 
 class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
-    """Train bilingual word vectors: each update is one of Adam on a batch of sentence pairs."""
+    """Trains bilingual word vectors with Adam on batches of sentence pairs."""
 
     criterion = "loss"
     sparse_gradients = True
@@ -153,7 +152,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         super().__init__(model, args, batches, self._collate, dev_size=None)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
-        """Make a batch: draw the kept words, the reach of windows and the noise words."""
+        """Make a batch: draws the words to keep, the reach of windows and the noise words."""
         rows = np.array([number for _, number in items], np.int64)
         generator = np.random.default_rng([self.args.seed, *items[0]])
         batch: dict[str, NDArray[Any]] = {"pairs": np.zeros(len(rows), np.int64)}
@@ -173,7 +172,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
 
 
 def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
-    """Tokenize sentences, and leave their unknown words out."""
+    """Tokenize sentences and drop unknown words."""
     backend = tokenizer.backend_tokenizer
     ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
     is_known = ids.ids != tokenizer.unk_token_id

@@ -1,10 +1,9 @@
-"""`prepare comparable`: a task of the kind of BUCC 2017 from prepared bitexts, and the bitext to train on for it.
+"""The command `prepare comparable`: makes a mining task like BUCC 2017 and a training bitext from prepared bitexts.
 
 The shared task (Zweigenbaum, Sharoff and Rapp 2017, section 3) plants sentence pairs of a parallel corpus in two
-monolingual corpora. Where only bitext is at hand, its own sentences fill the collections up: of most of its pairs one
-side only is taken. So that nothing true is missing from the gold, what goes together stays together: rows that share a
-sentence on either side, in any spelling, form one group (a connected component of the graph of translations), and a
-group gives the task one pair, one source sentence, one target sentence, or nothing at all.
+monolingual corpora. Here single sentences of the bitext fill the collections instead. Rows that share a normalized
+sentence on either side form a group (a connected component of the graph of translations). A group contributes at most
+one pair or one sentence, so that the gold pairs are complete.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from ...text.normalization import normalize_words_all
 from ...text.words import count_words
 
 LARGEST_GROUP = 100
-"""Groups of more rows than this go to the training bitext whole."""
+"""Larger groups, in rows, go to the training bitext as a whole."""
 NEAR_DUPLICATE = 0.9
-"""The similarity from which on two sentences count as one: 1 − Levenshtein distance / length of the longer."""
+"""Minimum similarity of near-duplicates: 1 − Levenshtein distance / length of the longer sentence."""
 _SPARE = 0.25
 _LEAST_SPARE = 20
 _ROWS_AT_A_TIME = 500
@@ -59,7 +58,10 @@ class ComparableSettings(OutputSettings):
     sentences: int = setting("sentences per side in each of the parts training and test", 20_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting(
-        "fraction of each side that has its translation on the other side, above 0 and below 1", 0.03, above=0, below=1
+        "fraction of the sentences of each side with a translation in the task, above 0 and below 1",
+        0.03,
+        above=0,
+        below=1,
     )
     min_words: int = setting("minimum words of a sentence of the task", 4, at_least=1)
     max_words: int = setting("maximum words of a sentence of the task", 60)
@@ -89,7 +91,7 @@ class ComparablePart(NamedTuple):
 
 
 class ComparableTask(NamedTuple):
-    """A task, masks (rows,) of the training bitext and its validation part, and counts."""
+    """A task, masks of the rows of its training bitext and of the validation part (rows,), and counts."""
 
     parts: dict[str, ComparablePart]
     train: NDArray[np.bool_]
@@ -100,8 +102,8 @@ class ComparableTask(NamedTuple):
 def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
     """Draw a task from the rows of a bitext.
 
-    Two sentences that differ only in case and punctuation are the same sentence; no sentence of a part
-    occurs in another part or in the task, on either side.
+    Sentences that differ only in case and punctuation are equal. No sentence occurs in two parts of the task, or in a
+    part and the bitext.
     """
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in SIDES}
     normal = {side: normalize_words_all(column) for side, column in texts.items()}
@@ -109,12 +111,12 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     usable = (source != "") & (target != "")
     group = _groups(*normal.values())
     sizes = np.bincount(group[usable], minlength=int(group.max(initial=-1)) + 1)
-    # A sentence that is its own translation would be found by anyone.
+    # A sentence that equals its translation is too easy to find.
     fits = usable & (source != target) & (sizes[group] <= LARGEST_GROUP)
     for length in map(count_words, texts.values()):
         fits &= (length >= settings.min_words) & (length <= settings.max_words)
     random = np.random.default_rng([settings.seed, len(rows)])
-    # A row of each group that has one that fits; the groups come in random order.
+    # One fitting row per group, in random order.
     order = random.permutation(np.flatnonzero(fits))
     chosen = order[np.sort(np.unique(group[order], return_index=True)[1])]
     counts = {"rows": len(rows), "groups": int((sizes > 0).sum()), "groups_that_fit": len(chosen)}
@@ -133,7 +135,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
 
 
 def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
-    """Number the connected components of rows that share a normalised sentence, on whichever side (rows,)."""
+    """Number the connected components of rows that share a normalized sentence on either side (rows,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -152,21 +154,21 @@ def _draw(
     settings: ComparableSettings,
     random: np.random.Generator,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
-    """Draw one part from the front of the rows; also return the used rows and the remaining ones."""
+    """Draw a part from the first rows; return also the used and the remaining rows."""
     planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
         found = f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left"
         raise InputError(found, remedy=_SMALLER)
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
-    # Pairs with a near-duplicate of a sentence of an earlier pair are left out.
+    # Drop pairs with a near-duplicate of a sentence of an earlier pair.
     repeated = np.any([_like_any(column, pairs, pairs, earlier=True) for column in normal.values()], axis=0)
     pairs = pairs[~repeated]
     pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(SIDES, SIDES[::-1], drawn, strict=True):
-        # Neither the sentence nor its unseen translation may resemble a sentence of the task: either would make a true
-        # pair that is not in the gold.
+        # A near-duplicate of a planted sentence would make a true pair that is not gold. So would a hidden translation
+        # in the opposite collection.
         alike = _like_any(normal[side], rows, pairs)
         against = np.concatenate([pairs, *sides])
         alike |= _like_any(normal[other], rows, against)
@@ -192,7 +194,7 @@ def _draw(
 def _like_any(
     normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], *, earlier: bool = False
 ) -> NDArray[np.bool_]:
-    """Return which sentences are near-duplicates of any of some others (rows,), or of `earlier` ones in the list."""
+    """Return which sentences (rows,) are near-duplicates of any in `others`, or of any `earlier` in the list."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
@@ -214,7 +216,7 @@ def _like_any(
 
 
 def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the order of some sentences by their length (rows,), and the sentences in it."""
+    """Return the order of sentences by length (rows,), and the sorted sentences."""
     texts = normal.take(pa.array(rows))
     order = np.argsort(pc.utf8_length(texts).to_numpy(), kind="stable")
     return order, texts.take(pa.array(order)).to_pylist()

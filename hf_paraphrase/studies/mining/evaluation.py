@@ -19,7 +19,7 @@ from ...errors import UsageError
 from ...messages import log
 from ...mining.candidates import FILTER, CandidateSettings, MiningRun, open_pair
 from ...mining.collections import TaskPart
-from ...mining.curves import Curve
+from ...mining.scores import Curve
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
 from ...vectors.exact_search import find_nearest
@@ -33,7 +33,7 @@ Scores = dict[str, NDArray[np.float64]]
 _RESULTS = "results.json"
 _PARTS = {"tuning": "training", "test": "test"}
 _SIZES = (1, 10, 20, 30, 40, 50, 100, 1000)
-"""Numbers of candidates in table 1 of the paper."""
+"""Candidates per sentence in table 1 of the paper."""
 _PAPERS_THRESHOLD = 0.99
 _PAPERS_NEGATIVES = 5503
 """Random pairs for every gold pair in the paper: 50 million for 9,086."""
@@ -70,7 +70,7 @@ class MiningEvaluationSettings(CandidateSettings):
 
 @recipe(MiningEvaluationSettings)
 def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
-    """Measure candidates, scores and decisions on a task with known pairs (Grégoire and Langlais 2017).
+    """Measure candidates, scores and decisions of `mine` on a task with known pairs.
 
     Returns:
         The numbers of `results.json`.
@@ -180,7 +180,7 @@ def _name(encoders: Sequence[str]) -> str:
 
 
 def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
-    """Compute the scores of classifiers and encoders, and of each pair of them together."""
+    """Compute the scores of each classifier, each encoder and their products."""
     scores = {name: run.probabilities(name) for name in classifiers}
     for name in run.vectors:
         scores[f"{name} cosine"] = run.cosines(name)
@@ -192,8 +192,7 @@ def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
 def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Find the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
 
-    Only the sources of gold pairs are compared with all targets, so this is cheap. A sentence without a vector has no
-    candidates and is none.
+    A sentence without a vector has no candidates and is no candidate.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     target_rows, _ = find_nearest(source[rows], target, _SIZES[-1], skip_zero=True)
@@ -214,7 +213,7 @@ def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[di
 
 
 def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, negatives: int) -> Curve:
-    """Score the gold pairs, and for each of them so many random pairs of the two collections."""
+    """Score the gold pairs and `negatives` random pairs for each of them."""
     random = np.random.default_rng(0)
     scores = [run.probabilities(classifier, (gold[:, 0], gold[:, 1]))]
     total = negatives * len(gold)
@@ -235,7 +234,7 @@ def _write_report(
     columns = {"threshold": ".9g", "precision": ".6f", "recall": ".6f", "f1": ".6f", "found": "d", "right": "d"}
     for group, of_group in curves.items():
         for row, curve in of_group.items():
-            # A row has a slash in its name where the last parts of two folders are equal.
+            # The name of a row has a slash if two folders have equal names.
             name = row.replace("%", "%25").replace("/", "%2F")
             points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
             report.table(f"curves/{group}/{name}", list(columns), points)
@@ -281,7 +280,7 @@ def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 
 def measures_table(threshold: float | None, measures: Mapping[str, Any]) -> str:
-    """Format the measures of the pairs at one threshold; None means all pairs."""
+    """Format the measures of the pairs of one threshold; None is for all pairs."""
     counts = [str(measures[name]) for name in ("found", "right", "gold")]
     cells = ["–" if threshold is None else f"{threshold:.6g}", *_percent(measures), *counts]
     return format_table(["threshold", *_SHARES, "found", "right", "gold"], [cells])

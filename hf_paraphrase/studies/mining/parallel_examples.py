@@ -1,4 +1,4 @@
-"""Parallel sentences as token ids, and the negatives to train a classifier with."""
+"""Training examples of a classifier of parallel sentences: tokenized pairs and drawn negatives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALIDATION = "validation"
 NOTHING = -1
 """Marks an empty cell in a table of sentence numbers."""
 HARD_SHARE = 0.8
-"""The fraction of the negatives that come from the n-best lists, if given."""
+"""Fraction of the negatives from the n-best lists, if given."""
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 
@@ -53,9 +53,9 @@ def word_level_tokenizers(
 
 @dataclass
 class Side:
-    """The distinct sentences of one language; the first `trained` ones come from the training pairs.
+    """The distinct sentences of one language; the first `trained` ones are from training pairs.
 
-    Sentences have equal `groups` (sentences,) if they differ only in case, punctuation and spaces.
+    Sentences that differ only in case, punctuation and spaces have equal numbers in `groups` (sentences,).
     """
 
     texts: list[str]
@@ -68,8 +68,9 @@ class Side:
 class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
-    `pairs` has the numbers of source and target sentence for each split (pairs, 2), `known` the sorted keys of all
-    parallel groups.
+    Attributes:
+        pairs: For each split the numbers of the source and the target sentence of each pair (pairs, 2).
+        known: Sorted keys of the parallel pairs, made of the groups of both sentences.
     """
 
     source: Side
@@ -83,7 +84,7 @@ class ParallelExamples:
 
     @classmethod
     def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
-        """Tokenize a bitext; pairs with a side without words are left out."""
+        """Tokenize a bitext and drop pairs with a side without words."""
         (source, source_numbers), (target, target_numbers) = (
             _side({split: table[side] for split, table in texts.items()}, tokenizer)
             for side, tokenizer in zip(SIDES, tokenizers, strict=True)
@@ -101,8 +102,8 @@ class ParallelExamples:
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which sentences are known to be each other's translations; the arrays are broadcast.
 
-        A pair is known if the bitext has it, whatever its upper case, punctuation and spaces; the paper leaves out
-        only the sentence's own translation (j ≠ i).
+        Pairs of the bitext match regardless of case, punctuation and spaces. The paper excludes only the sentence's
+        own translation (j ≠ i).
         """
         keys = self._keys(sources, targets)
         places = np.searchsorted(self.known, keys)
@@ -116,7 +117,7 @@ class ParallelExamples:
 def _side(
     texts: Mapping[str, pa.ChunkedArray], tokenizer: PreTrainedTokenizerFast
 ) -> tuple[Side, dict[str, NDArray[np.int64]]]:
-    """Find the different sentences, and which of them each row of each split has."""
+    """Return the distinct sentences, and their number in each row of each split."""
     every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
     encoded = every.dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
@@ -124,11 +125,11 @@ def _side(
     parts = dict(zip(texts, np.split(numbers, ends[:-1]), strict=True))
     different = encoded.dictionary.cast(pa.string())
     kept = different.to_pylist()
-    # A sentence of nothing but punctuation is only equal to itself.
+    # A sentence of punctuation alone equals only itself.
     names = [name or text for name, text in zip(normalize_words_all(different).to_pylist(), kept, strict=True)]
     groups = pa.array(names, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
     backend = tokenizer.backend_tokenizer
-    # Numbers are given in the order of first occurrence, and the training pairs come first.
+    # Sentences are numbered by first occurrence, and training pairs come first.
     trained = int(parts[TRAIN].max(initial=-1)) + 1
     return Side(kept, ids_of(backend, kept, lookup_for(backend)), groups, trained), parts
 
@@ -136,13 +137,13 @@ def _side(
 class NegativeDraw:
     """Draw target sentences that are not translations of given source sentences.
 
-    Random ones are targets of other pairs of the batch, which are encoded anyway, then targets of all training data. A
-    batch is a random part of a shuffled epoch, so this is the paper's "randomly selecting" (002, section 2.1). With
-    n-best lists most come from the list of the source sentence instead, as the paper's sections 4.3 and 5 propose.
+    Random negatives are targets in the batch, which are encoded already, and if necessary targets of all training
+    data. Batches are random, so this equals the paper's "randomly selecting" (section 2.1). With n-best lists most
+    negatives come from the list of the source sentence, as sections 4.3 and 5 propose.
 
     Args:
-        candidates: The numbers of the targets that are most similar to each source (sources, n), :data:`NOTHING` where
-            there is none; None for random negatives alone.
+        candidates: Numbers of the most similar targets of each source (sources, n), padded with :data:`NOTHING`; None
+            for random negatives alone.
     """
 
     def __init__(
@@ -153,10 +154,10 @@ class NegativeDraw:
         self.candidates = candidates
 
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
-        """Draw the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
+        """Draw distinct negatives for each parallel pair of a batch (pairs, 2).
 
-        They are numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
-        there are not enough.
+        Returns:
+            Numbers of target sentences (pairs, negatives), padded with :data:`NOTHING`.
         """
         generator = np.random.default_rng(list(seed))
         drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
@@ -173,7 +174,7 @@ class NegativeDraw:
         return drawn
 
     def _fill(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], proposals: NDArray[np.int64]) -> None:
-        """Fill free cells with the first proposals (pairs, n) that are neither translations nor repeated."""
+        """Fill empty cells with the first proposals (pairs, n) that are neither translations nor drawn already."""
         for tried in proposals.T:
             is_free = drawn == NOTHING
             good = is_free.any(1) & ~self.examples.are_parallel(sources, tried) & ~(drawn == tried[:, None]).any(1)
@@ -182,10 +183,7 @@ class NegativeDraw:
                 return
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Put pairs (pairs, 2) and their negatives together, a few hundred pairs at a time, the parallel ones first.
-
-        Returns the numbers of the sentences of all pairs (rows, 2) and their labels (rows,).
-        """
+        """Return parallel pairs (pairs, 2) followed by their negatives (rows, 2), and the labels (rows,)."""
         rows = [pairs]
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
             part = pairs[start : start + _PAIRS_AT_A_TIME]
@@ -197,7 +195,7 @@ class NegativeDraw:
 
 @dataclass(kw_only=True)
 class ParallelTextSettings(TrainingRunSettings):
-    """The bitext and the words of a training on parallel sentences."""
+    """The bitext and the vocabulary of a training on parallel sentences."""
 
     bitext: str = setting(
         "bitext folder made by `prepare bitext` (splits train and, if it has one, validation)",

@@ -1,4 +1,4 @@
-"""What a classifier of parallel sentences is trained on: pairs, with negatives that are drawn in every epoch."""
+"""Batches of a classifier of parallel sentences, with negatives that are drawn again in every epoch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from ...classification.parallel_classifier import encode_sentences, score_pairs
 from ...classification.trainer import Examples
-from ...mining.curves import Curve
+from ...mining.scores import Curve
 from ...training.batches import Item
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
@@ -24,8 +24,8 @@ _DEV_DRAW = 1 << 32
 class ParallelBatches(Examples):
     """Parallel pairs and their negatives (Grégoire & Langlais 2017, sections 2.1 and 3.2).
 
-    An epoch has every parallel pair once, with negatives that are drawn again. With a validation part the epoch with
-    the best F1 over all thresholds is kept, else the last one.
+    An epoch has every parallel pair once. With a validation part the epoch with the best F1 over all thresholds is
+    kept, otherwise the last epoch.
 
     Attributes:
         dev: The sentence numbers of the labelled dev pairs and their labels; None without a validation part.

@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 N_BEST = 40
 """Target sentences in the n-best list of a source sentence, as the candidates of the paper's filter."""
 _SPARE = 8
-"""Extra candidates to look up, because known translations are removed."""
+"""Extra nearest targets to search for, because known translations are removed."""
 
 
 @dataclass(kw_only=True)
 class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, TrainingRunSettings):
     """Train a classifier of parallel sentences (Grégoire and Langlais 2017).
 
-    Every pair of the bitext is an example of label 1, with --negatives other target sentences as examples of label 0.
-    With an encoder, four fifths of these come from the 40 nearest targets of the source sentence, as the paper
-    proposes for classifiers of filtered candidates. The epoch with the best F1 on the split validation is kept.
+    Every pair of the bitext is a positive example, with --negatives target sentences as negative examples. With an
+    encoder, four fifths of the negatives come from the 40 nearest targets of the source sentence, as the paper
+    proposes for filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
     negatives: int = setting("non-parallel pairs for each parallel one, drawn again in each epoch", 5, above=0)
@@ -76,7 +76,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
 
 @recipe(ParallelClassifierSettings)
 def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelClassifier:
-    """Train a classifier that tells whether two sentences are translations of each other (Grégoire and Langlais 2017).
+    """Train a classifier that predicts whether two sentences are translations (Grégoire and Langlais 2017).
 
     Returns:
         The classifier with its tokenizers.
@@ -95,7 +95,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     from .parallel_trainer import ParallelBatches
 
     names = settings.encoder_names()
-    # Report an encoder that cannot be opened before reading the bitext.
+    # Report encoders that do not open before the bitext is read.
     encoders = open_pair(names) if names else None
     texts, tokenizers = settings.read()
     languages = languages_of(texts)
@@ -106,7 +106,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     if VALIDATION not in examples.pairs:
         log("no split validation: the last epoch will be kept")
     candidates = None if encoders is None else hard_candidates(examples, *encoders, N_BEST)
-    # Free their word vectors.
+    # Free the memory of the word vectors.
     del encoders
     model = _model(settings, languages, tokenizers, examples)
     # "To a value of 5": the norm over all parameters, as in the authors' later code.
