@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,13 @@ WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibili
 def escaped(text: str) -> str:
     """Escape a text for HTML, with marks of the writing direction."""
     return html.escape(printable(text))
+
+
+def rounded(value: Any) -> Any:
+    """Return a table cell: numbers with three digits, None for NaN."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else round(value, 3)
+    return value
 
 
 def note(text: str, *, error: bool = False) -> str:

@@ -23,7 +23,7 @@ from ..errors import InputError, UsageError
 from ..filtering.measuring import columns_read, measurable_columns, with_columns
 from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
-from .answers import answered, escaped, named_alone, note, show_example, source_of
+from .answers import answered, escaped, named_alone, note, rounded, show_example, source_of
 
 if TYPE_CHECKING:
     import gradio
@@ -251,8 +251,7 @@ class PairMeasures:
         rows = []
         for row in np.flatnonzero(part[: self.texts.num_rows])[:_EXAMPLES].tolist():
             texts = [str(self.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in _SENTENCES]
-            values = [float(measure.values[row]) for measure in self.measures.values()]
-            rows.append([*texts, *(None if math.isnan(value) else round(value, 3) for value in values)])
+            rows.append([*texts, *(rounded(float(measure.values[row])) for measure in self.measures.values())])
         return rows
 
     def command(self, comparisons: Sequence[str]) -> str:

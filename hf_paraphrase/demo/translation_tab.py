@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pyarrow as pa
 from ..data.schema import BITEXT, SENTENCES
 from ..errors import InputError
 from ..filtering.measuring import add_measures
-from .answers import WITH_MODELS, answered, escaped, note, sentence_of, show_example
+from .answers import WITH_MODELS, answered, escaped, note, rounded, sentence_of, show_example
 from .model_catalogue import MOST_PARAPHRASES, ModelCatalogue
 
 if TYPE_CHECKING:
@@ -107,13 +106,7 @@ def shown_rows(table: pa.Table, columns: Iterable[str]) -> list[list[str | float
     """Return columns as table rows, with numbers rounded to three digits and None for missing values."""
     nothing = [None] * table.num_rows
     present = [table.column(name).to_pylist() if name in table.column_names else nothing for name in columns]
-    return [[_shown(value) for value in row] for row in zip(*present, strict=True)]
-
-
-def _shown(value: str | float | None) -> str | float | None:
-    if isinstance(value, float):
-        return None if math.isnan(value) else round(value, 3)
-    return value
+    return [list(map(rounded, row)) for row in zip(*present, strict=True)]
 
 
 def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:

@@ -13,10 +13,11 @@ import pytest
 import torch
 from chat_models import SENTENCES, endpoint, save_chat_model
 from seq2seq_models import SOURCES
-from transformers import AutoModelForCausalLM, LogitsProcessorList, TopKLogitsWarper, TopPLogitsWarper
+from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList, TopKLogitsWarper, TopPLogitsWarper
 
 from hf_paraphrase import Paraphraser, paraphrase, paraphrase_file
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import SENTENCES as SENTENCE_ROWS
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.paraphrasing import endpoint as endpoint_module
@@ -88,8 +89,6 @@ def test_paraphrases_depend_on_neither_batch_nor_shard_and_log_prob_is_of_senten
 def chat_log_prob(folder, row):
     """Σ log p of the answer and its end, from a forward pass for each token."""
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    from transformers import AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     ids = tokenizer(f"<user> {row['sentence1']} <model>")["input_ids"]
     total = 0.0
@@ -148,35 +147,20 @@ def ask(tmp_path, monkeypatch):
     def run(answer, sentences, *words):
         (tmp_path / "lines.txt").write_text("\n".join(sentences))
         with endpoint(answer) as (url, requests):
-            command = [
-                "paraphrase",
-                "--generator",
-                "llm",
-                "--model",
-                "some-model",
-                "--api-base",
-                url,
-                "--language",
-                "en",
-            ]
-            command += ["--input", "lines.txt", "--output", "out", "--num", "2", "--min-similarity", "-1", *words]
-            return SimpleNamespace(code=main(command), requests=requests, url=url)
+            flags = "--generator llm --model some-model --language en --input lines.txt --output out --num 2"
+            command = ["paraphrase", *flags.split(), "--min-similarity", "-1", "--api-base", url, *words]
+            return SimpleNamespace(code=main(command), requests=requests)
 
     return run
 
 
 def output(path):
-    import pyarrow.parquet as pq
-
-    return pq.read_table(next((path / "out" / "data").glob("*"))).to_pylist()
+    return DataFolder(path / "out").table().to_pylist()
 
 
 def test_answers_of_an_endpoint_become_pairs_and_what_is_none_is_counted_by_kind(ask, tmp_path, capfd):
     texts = {
-        "the dog sleeps in the garden": [
-            '"A dog is asleep in the garden."',
-            "Der Hund schläft gerade im Garten.",
-        ],
+        "the dog sleeps in the garden": ['"A dog is asleep in the garden."', "Der Hund schläft gerade im Garten."],
         "stocks fell sharply today": ["I'm sorry, but I can't help with that.", "Stocks fell sharply today!"],
         "we should leave now": ["", "1. It is time to go.\n2. Let us depart at once."],
         "the night was cold": ["Ночь была холодной", "so so so so so so so so so"],

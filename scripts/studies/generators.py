@@ -1,0 +1,23 @@
+"""Print a table of folders that `paraphrase` made: kept candidates, means of measures, and the first paraphrase."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.paraphrasing.paraphraser import count_ngrams, distance
+
+print("| generator | kept | similarity | edit distance | diversity | example |\n|---|--:|--:|--:|--:|---|")
+for folder in sys.argv[1:]:
+    results = json.loads((Path(folder) / "provenance.json").read_text("utf-8"))["results"]
+    table = DataFolder(folder).table().to_pandas()
+    means = table[["similarity", "edit_distance"]].mean()
+    texts = table.groupby("id")["sentence2"].apply(lambda group: list(map(count_ngrams, group)))
+    diversity = np.mean([distance(*pair) for ngrams in texts for pair in combinations(ngrams, 2)])
+    cells = [f"{value:.2f}" for value in (results["pairs"] / results["candidates"], *means, diversity)]
+    print(f"| {folder} | {' | '.join(cells)} | {table.sentence1[0]} → {table.sentence2[0]} |")
