@@ -395,7 +395,7 @@ def distill(
     learning_rate: float = 0.01,
     precision: str = "fp32",
 ) -> SentenceEncoder:
-    """Distils a sentence encoder from teachers on plain text and writes its folder, with card and record."""
+    """Distil a sentence encoder from teachers on plain text and write its folder, with card and record."""
 
 def encode(
     *,
@@ -420,7 +420,7 @@ def encode(
     shard_size: int | None = None,
     resume: bool = False,
 ) -> Path:
-    """Embeds the lines of a text file, or columns of a data folder, and returns the NumPy file or the new folder."""
+    """Embed the lines of a text file, or columns of a data folder, and return the NumPy file or the new folder."""
 
 def join(
     *,
@@ -434,7 +434,7 @@ def join(
     license: str | None = None,
     overwrite: bool = False,
 ) -> SentenceEncoder:
-    """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
+    """Put averages of token vectors side by side in one encoder and write its folder, with card and record."""
 
 def train_encoder(
     *,
@@ -495,7 +495,7 @@ def train_encoder(
     max_pairs: int | None = None,
     positive_label: str | None = None,
 ) -> SentenceEncoder:
-    """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record."""
+    """Train a sentence encoder on pairs (paper 000, section 4.2) and write its folder, with card and record."""
 
 def evaluate(
     *,
@@ -552,7 +552,7 @@ def filter(
     split: str = "train",
     overwrite: bool = False,
 ) -> DataFolder:
-    """Keep the pairs of a data folder that pass every step (paper 000, section 5.4)."""
+    """Keep the pairs of a data folder that pass every step (Wieting et al. 2017, section 5.4)."""
 
 def score(
     *,
@@ -584,7 +584,7 @@ def score(
     language: str | None = None,
     source_language: str | None = None,
 ) -> DataFolder:
-    """Add measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7)."""
+    """Add measures as columns to every split of a folder of pairs (Wieting et al. 2017, sections 5.5 to 5.7)."""
 
 def tune(
     *,
@@ -604,7 +604,7 @@ def tune(
     overwrite: bool = False,
     resume: bool = False,
 ) -> str:
-    """Train encoders on many selections of pairs, and choose on the dev set (paper 000, section 5.4)."""
+    """Train encoders on many selections of pairs, and choose on the dev set (Wieting et al. 2017, section 5.4)."""
 
 def push(
     *,
@@ -728,6 +728,8 @@ def search(
     top_k: int = 10,
     filter: str | Sequence[str] = ...,
     hybrid: bool = False,
+    prompt_name: str | None = None,
+    prompt: str | None = None,
     snippets: bool = False,
     format: str = "tsv",
     mine: bool = False,
@@ -765,7 +767,7 @@ def analyze_pairs(
     split: str = "train",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Report how translations differ from references: tables 9 to 11 of paper 000."""
+    """Report how translations differ from references: tables 9 to 11 of Wieting et al. 2017."""
 
 def analyze_human_scores(
     *,
@@ -777,7 +779,7 @@ def analyze_human_scores(
     batch_size: int = 256,
     split: str | Sequence[str] = ...,
 ) -> dict[str, Scores]:
-    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2)."""
+    """Compare human scores of sentence pairs with the cosines of encoders (Sjöblom et al. 2018, section A.4)."""
 
 def analyze_neighbours(
     *,
@@ -791,7 +793,7 @@ def analyze_neighbours(
     queries: _Input | None = None,
     neighbours: int = 10,
 ) -> Lists:
-    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11)."""
+    """Show the nearest sentences to a query under several encoders (Sjöblom et al. 2018, tables 4, 5, 10, 11)."""
 
 def analyze_similarities(
     *,
@@ -804,7 +806,7 @@ def analyze_similarities(
     query: str | Sequence[str] = ...,
     queries: _Input | None = None,
 ) -> Distributions:
-    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1)."""
+    """Show the distribution of the cosines of queries with all sentences of a text (Sjöblom et al. 2018, figure 1)."""
 
 def expand(
     *,
@@ -820,7 +822,7 @@ def expand(
     seed: int = 0,
     overwrite: bool = False,
 ) -> dict[str, int]:
-    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1)."""
+    """Replace words of English sentences by their definitions in WordNet (Moskvichev and Steyvers, section 2.1)."""
 
 def analyze_gates(
     *,
@@ -964,7 +966,7 @@ def train_tokenizer(
     license: str | None = None,
     overwrite: bool = False,
 ) -> PreTrainedTokenizerFast:
-    """Learns a tokenizer from text and writes its folder, with card and record."""
+    """Learn a tokenizer from text and write its folder, with card and record."""
 
 def env(*, json: bool = False) -> Environment:
     """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
