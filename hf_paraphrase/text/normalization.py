@@ -36,6 +36,11 @@ _BLANK = re.compile(rf"[\s{python_class((*_CONTROLS, *_IGNORABLE))}]*")
 _VISIBLE = rf"[^\t-\r\x1c-\x20\x{{85}}\p{{Z}}{re2_class((*_CONTROLS, *_IGNORABLE))}]"
 _PLAIN = r"^[\t-\r\x1c-~]*$"
 """ASCII without control characters: only the rules for case and white space apply."""
+_MOSES_ESCAPES = {
+    **{"&bar;": "|", "&#124;": "|", "&lt;": "<", "&gt;": ">", "&bra;": "[", "&#91;": "[", "&ket;": "]", "&#93;": "]"},
+    **{"&quot;": '"', "&apos;": "'", "&#39;": "'", "&amp;": "&"},
+}
+"""The escapes of the Moses tokenizer. `&amp;` is last, so that `&amp;lt;` becomes `&lt;`."""
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
@@ -74,6 +79,15 @@ def normalize_words(text: str, *, split_unspaced: bool = True) -> str:
 def normalize_words_all(texts: pa.Array, *, split_unspaced: bool = True) -> pa.Array:
     """Applies :func:`normalize_words` to every string; a null is an empty text."""
     return _apply(texts, partial(normalize_words, split_unspaced=split_unspaced), r"[^0-9a-z]+")
+
+
+def decode_moses(texts: pa.Array) -> pa.Array:
+    """Decodes the escapes of the Moses tokenizer, such as `&apos;`, and joins words at ` @-@ `."""
+    import pyarrow.compute as pc
+
+    for escape, character in _MOSES_ESCAPES.items():
+        texts = pc.replace_substring(texts, escape, character)
+    return pc.replace_substring_regex(texts, r" ?@([-/])@ ?", r"\1")
 
 
 def is_blank(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,16 +16,16 @@ from ...artefacts.fsspec_path import to_path
 from ...errors import InputError, UsageError
 from ...settings import flag, seed_setting, setting
 from ...text.languages import check_language, primary_language
-from ...text.normalization import are_visible, normalize_texts
+from ...text.normalization import are_visible, decode_moses, normalize_texts
 from ...text.words import count_words
 from ..decontamination import DecontaminationSettings
 from ..records import texts_of_column
-from ..rows import open_rows
+from ..rows import Rows, open_rows
 from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
 from .preparation import recipe_of
-from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
+from .source import LineErrorSettings, MosesSettings, OriginSettings, Part, SampleSettings, Source
 from .translation_files import find_catalogues, read_catalogues, read_tmx
 
 HELD_OUT = ("validation", "test")
@@ -39,7 +39,9 @@ _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "ta
 
 
 @dataclass(kw_only=True)
-class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
+class BitextSource(
+    Source, SampleSettings, LineErrorSettings, MosesSettings, DecontaminationSettings, OriginSettings, HeaderSettings
+):
     """Make a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
     Row filters and decontamination never change validation and test sets that are given as files.
@@ -83,6 +85,11 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     )
     subset: str | None = setting("the configuration of --dataset, such as en-fr", None, only_with="dataset")
     split: str = setting("the split of --dataset that is read", "train", only_with="dataset")
+    keep_columns: bool = setting(
+        "keep all other columns of --dataset, too; rows of validation and test files have none of them",
+        False,
+        only_with="dataset",
+    )
     validation_source_file: str | None = setting("source side of an existing validation set", None, path=True)
     validation_target_file: str | None = setting("target side of an existing validation set", None, path=True)
     test_source_file: str | None = setting("source side of an existing test set", None, path=True)
@@ -158,13 +165,16 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: dict[str, Any], **options: Any) -> Part:
         prefix = "-".join(self.languages if split == "train" else (*self.languages, split))
+        others = self._other_columns
+        class_names = {name: tuple(names) for name, names in self._rows.class_names.items()} if others else {}
         return Part(
             split,
-            BITEXT,
+            pa.schema([*BITEXT, *others]),
             files,
-            partial(_read, read),
+            partial(_read, read, self.moses_escapes),
             texts=("target",),
-            clean=partial(_cleaned, prefix, self.languages, rules),
+            clean=partial(_cleaned, prefix, self.languages, others, rules),
+            class_names={field.name: class_names[field.name] for field in others if field.name in class_names},
             repeating=REPEATING,
             **options,
         )
@@ -193,9 +203,19 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             return [], self._read_dataset
         return _aligned(self.source_file or "", self.target_file or "")
 
+    @cached_property
+    def _rows(self) -> Rows:
+        return open_rows(str(self.dataset), self.split, subset=self.subset, roles=())
+
+    @cached_property
+    def _other_columns(self) -> list[pa.Field]:
+        """The columns of --dataset that are kept beside the two sides."""
+        codes = (self.source_lang, self.target_lang)
+        ours = {*BITEXT.names, "line", "translation", *codes}
+        return [field for field in self._rows.schema if field.name not in ours] if self.keep_columns else []
+
     def _read_dataset(self, errors: LineErrors) -> Iterator[Block]:
-        dataset = str(self.dataset)
-        rows = open_rows(dataset, self.split, subset=self.subset, roles=())
+        dataset, rows = str(self.dataset), self._rows
         first = next(rows.tables(stop=1), None)
         if first is None:
             raise InputError(f"split `{self.split}` has no rows", path=dataset, remedy="give another --split")
@@ -214,11 +234,13 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 raise InputError(what, path=dataset, remedy="give the two languages of the data set")
         # A column `translation` is an object with the languages as its keys.
         needed = [name for name in rows.columns if name == "translation" or name in columns.values()]
+        others = [field.name for field in self._other_columns]
         row = 1
-        for batch in rows.batches(needed):
-            flat, remedy = pa.Table.from_batches([batch]).flatten(), "it needs text in both languages"
+        for batch in rows.batches([*needed, *others]):
+            flat, remedy = pa.Table.from_batches([batch.select(needed)]).flatten(), "it needs text in both languages"
             sides = {side: flat.column(name).combine_chunks() for side, name in columns.items()}
             texts = {side: texts_of_column(side, column, dataset, remedy) for side, column in sides.items()}
+            texts |= {name: batch.column(name) for name in others}
             yield np.arange(row, row + flat.num_rows), texts
             row += flat.num_rows
 
@@ -231,20 +253,29 @@ def _aligned(source: str, target: str) -> tuple[list[Path], OpenBlocks]:
     return files, partial(read_aligned, files, ("source", "target"))
 
 
-def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
-    for lines, sides in open_blocks(errors):
-        yield pa.table({"line": pa.array(lines), "source": sides["source"], "target": sides["target"]})
+def _read(open_blocks: OpenBlocks, moses_escapes: bool, errors: LineErrors) -> Iterator[pa.Table]:
+    for lines, columns in open_blocks(errors):
+        if moses_escapes:
+            columns |= {side: decode_moses(columns[side]) for side in ("source", "target")}
+        yield pa.table({"line": pa.array(lines), **columns})
 
 
 def _cleaned(
-    prefix: str, languages: tuple[str, ...], rules: dict[str, Any], lines: pa.Table
+    prefix: str, languages: tuple[str, ...], others: list[pa.Field], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Make rows of lines, without those that a rule does not let through."""
+    """Make rows of lines, and drop those that break a rule."""
     rows, counts = clean(lines, **rules)
     line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
     identifier = pc.binary_join_element_wise(prefix, line_number, "-")
     codes = [pa.repeat(pa.scalar(code), rows.num_rows) for code in languages]
-    return pa.table([identifier, *rows.columns[1:], *codes], schema=BITEXT), counts
+    sides = [rows.column(name) for name in ("source", "target")]
+    bitext = pa.table([identifier, *sides, *codes], schema=BITEXT)
+    for field in others:
+        is_there = field.name in rows.column_names
+        bitext = bitext.append_column(
+            field, rows.column(field.name) if is_there else pa.nulls(len(bitext), field.type)
+        )
+    return bitext, counts
 
 
 def clean(

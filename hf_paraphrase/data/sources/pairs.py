@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ...errors import UsageError
 from ...messages import log
 from ...settings import is_given, setting
+from ...text.normalization import decode_moses
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
 from ..labels import LABEL, SCORE, PairLabels, find_label, find_score
@@ -27,7 +28,7 @@ from ..schema import PAIRS, is_number, require_columns, usual_pair_columns
 from ..text_blocks import FormatSettings, LineErrors
 from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv
 from .preparation import recipe_of
-from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
+from .source import LineErrorSettings, MosesSettings, OriginSettings, Part, SampleSettings, Source
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 _WORDING = {LABEL: "a label of paraphrases or of other pairs, such as 1 and 0", SCORE: "a number"}
@@ -41,7 +42,14 @@ _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 @dataclass(kw_only=True)
 class PairsSource(
-    Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings, FormatSettings
+    Source,
+    SampleSettings,
+    LineErrorSettings,
+    MosesSettings,
+    DecontaminationSettings,
+    OriginSettings,
+    HeaderSettings,
+    FormatSettings,
 ):
     """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a dataset on the Hub.
 
@@ -191,6 +199,8 @@ class PairsSource(
             good = np.ones(len(lines), bool)
             for name in PAIRS.names:
                 columns[name] = texts_of_column(name, columns[name], self.path, _NAME_IT)
+                if self.moses_escapes:
+                    columns[name] = decode_moses(columns[name])
             for name in (LABEL, SCORE):
                 if name not in columns:
                     continue

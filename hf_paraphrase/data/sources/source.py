@@ -103,6 +103,17 @@ class LineErrorSettings(Settings):
 
 
 @dataclass(kw_only=True)
+class MosesSettings(Settings):
+    """Whether sentences come from the Moses tokenizer."""
+
+    moses_escapes: bool = setting(
+        "decode the escapes of the Moses tokenizer in the sentences: &apos; &quot; &amp; &lt; &gt; &#124; &#91; &#93; "
+        "and @-@; spaces around punctuation stay",
+        False,
+    )
+
+
+@dataclass(kw_only=True)
 class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
