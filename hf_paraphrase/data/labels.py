@@ -52,7 +52,7 @@ class PairLabels:
     Args:
         column: The name of the column, for messages.
         class_names: For each column of class numbers the names of the classes 0, 1, ….
-        positive: The value, or the name of the class, that means paraphrase; any other value means that it is none.
+        positive: The value, or the name or number of the class, that means paraphrase; all others mean another pair.
         path: What messages call the data.
     """
 
@@ -66,6 +66,16 @@ class PairLabels:
     ) -> None:
         self.column, self.positive, self._path = column, positive, path
         self._names = list((class_names or {}).get(column, ()))
+        if positive in {*map(str, range(len(self._names)))} - {*self._names}:
+            self.positive = self._names[int(positive)]  # a class by its number
+        self._has_positive = False
+
+    def require_positive(self) -> None:
+        """Check that the label given as the positive one occurred in the rows that were read."""
+        if self.positive is not None and not self._has_positive:
+            classes = f"; the classes are {', '.join(self._names)}" if self._names else ""
+            problem = f"no pair has the {self.column} `{self.positive}`"
+            raise InputError(problem, path=self._path, remedy=f"check --positive-label{classes}")
 
     def read(self, values: pa.Array | pa.ChunkedArray, start: int = 0) -> pa.Array:
         """Read labels; `start` is the number of their first row, for messages.
@@ -92,6 +102,7 @@ class PairLabels:
             meaning is not None or self._is_missing(value)
             for meaning, value in zip(meanings, distinct.to_pylist(), strict=True)
         ]
+        self._has_positive |= 1 in meanings
         positions = pc.index_in(values, distinct)
         readable = pa.array(is_known, pa.bool_()).take(positions).to_numpy(zero_copy_only=False)
         return pa.array(meanings, pa.int64()).take(positions), readable

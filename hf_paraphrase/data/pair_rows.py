@@ -85,6 +85,10 @@ class PairRows:
         """Read the labels of a block: 1 for a paraphrase, 0 for another pair, null for a pair without a label."""
         return self._labels.read(batch.column(self.label), start)
 
+    def require_positive(self) -> None:
+        """Check that `positive_label` occurred."""
+        self._labels.require_positive()
+
     def read_scores(self, batch: pa.RecordBatch, start: int = 0) -> np.ndarray:
         """Read the scores of a block, from 0 to 1: (rows,), float32."""
         values = batch.column(self.score).to_pylist()

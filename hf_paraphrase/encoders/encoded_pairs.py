@@ -190,9 +190,15 @@ def encode_pairs(
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
+    without_labels: set[bool] = set()
     arrays, given = TokenArrays(scratch), TokenArrays(scratch)
     for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
         labels = _grades(batch, source, start, graded, labelled=labelled)
+        if graded and batch.num_rows and not labelled:
+            without_labels.add(batch.column(graded).null_count == batch.num_rows)
+            if len(without_labels) > 1:
+                problem = f"rows with and without {graded}: the blocks before and after row {start + 1} differ"
+                raise InputError(problem, path=source.path, remedy="give every pair a label, or none")
         if not labelled:
             unlike += int((labels == 0).sum())
             batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
@@ -207,6 +213,7 @@ def encode_pairs(
             counts.append(np.array([len(negatives[place]) for place in kept], np.int64))
             # A text without tokens stays: it is similar to nothing.
             given.append(tokenize([text for place in kept for text in negatives[place]]))
+    source.require_positive()
     if not arrays.rows:
         reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
         reason = "no pair is labelled as a paraphrase" if unlike else reason

@@ -49,7 +49,8 @@ def with_random_pairs(
         labels = PairLabels(label, class_names, path=None if path is None else str(path)).read(pairs.column(label))
         if labels.null_count or pc.any(pc.not_equal(labels, 1)).as_py():
             problem = f"some pairs are no paraphrases by their {label}: random pairs are made from paraphrases only"
-            raise InputError(problem, path=path, remedy=f"leave them out first, e.g. with --keep '{label}==1'")
+            positive = next(iter(pairs.column(label).filter(pc.equal(labels, 1)).to_pylist()), 1)
+            raise InputError(problem, path=path, remedy=f"leave them out first: --keep '{label}={positive}'")
     first, second = (
         np.concatenate([draw_keys(pc.fill_null(chunk, "")) for chunk in pairs.column(side).chunks]) for side in SIDES
     )

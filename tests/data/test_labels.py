@@ -13,6 +13,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.labels import PairLabels, find_label
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.filtering.random_pairs import with_random_pairs
 
 SIDES = {"sentence1": ["a dog", "a cat", "a cow"], "sentence2": ["one dog", "one house", "one cow"]}
 MEANING = [1, 0, 1]
@@ -86,6 +87,30 @@ def test_what_says_nothing_of_paraphrases_is_asked_for(labels, message, tmp_path
     if None not in labels:
         positive = str(labels[0])
         assert len(encode_pairs(rows, tokenizer, positive_label=positive)) == labels.count(labels[0])
+
+
+@pytest.mark.parametrize("names", [[], ["entailment", "other"]])
+def test_a_positive_label_that_does_not_occur_is_refused_and_a_class_is_named_by_its_number(names, tmp_path):
+    kind = ClassLabel(names=names) if names else Value("int64")
+    features = Features({**dict.fromkeys(SIDES, Value("string")), "label": kind})
+    Dataset.from_dict({**SIDES, "label": [0, 1, 1]}, features=features).to_parquet(tmp_path / "a.parquet")
+    settings = {"parquet": tmp_path / "a.parquet", "output": tmp_path / "out"}
+    with pytest.raises(InputError, match="no pair has the label `9`"):
+        prepare_pairs(**settings, positive_label="9")
+    assert not (tmp_path / "out").exists()
+    assert prepare_pairs(**settings, positive_label="0").table()["label"].to_pylist() == [1, 0, 0]
+
+
+def test_a_block_without_labels_does_not_train_among_labelled_ones():
+    rows = pa.table({"sentence1": ["a"] * 10_001, "sentence2": ["b"] * 10_001, "label": [None] * 10_000 + [1]})
+    with pytest.raises(InputError, match="rows with and without label"):
+        encode_pairs(rows, SentenceEncoder("builtin").tokenizer)
+
+
+def test_the_remedy_for_labelled_pairs_names_the_class_of_paraphrases():
+    rows = Dataset.from_dict({**SIDES, "label": [0, 1, 0]}).data.table
+    with pytest.raises(InputError, match="--keep 'label=0'"):
+        with_random_pairs(rows, negatives=1, class_names={"label": ["entailment", "not_entailment"]})
 
 
 def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys):

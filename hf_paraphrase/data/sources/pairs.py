@@ -217,6 +217,7 @@ class PairsSource(
                 good &= fits
             table = pa.table(columns).select(self._schema.names).cast(self._schema)
             yield table if good.all() else table.filter(pa.array(good))
+        labels.require_positive()
 
     def _class_names(self) -> dict[str, list[str]]:
         names = {} if self.kind == "tsv" else self._rows.class_names
