@@ -20,4 +20,5 @@ for folder in sys.argv[1:]:
     texts = table.groupby("id")["sentence2"].apply(lambda group: list(map(count_ngrams, group)))
     diversity = np.mean([distance(*pair) for ngrams in texts for pair in combinations(ngrams, 2)])
     cells = [f"{value:.2f}" for value in (results["pairs"] / results["candidates"], *means, diversity)]
-    print(f"| {folder} | {' | '.join(cells)} | {table.sentence1[0]} → {table.sentence2[0]} |")
+    example = " → ".join(table[["sentence1", "sentence2"]].iloc[0]) if len(table) else "–"
+    print(f"| {folder} | {' | '.join(cells)} | {example} |")
