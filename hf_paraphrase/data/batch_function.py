@@ -67,7 +67,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 
 
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
-    """Add the report of a batch to that of those before it: numbers add up, lists join, mappings by their keys."""
+    """Add the report of a batch to the total: numbers are summed, lists are joined, mappings are merged by key."""
     for name, value in report.items():
         if isinstance(value, Mapping):
             add_report(total.setdefault(name, {}), value)

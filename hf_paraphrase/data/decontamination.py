@@ -53,15 +53,15 @@ class DecontaminationSettings(Settings):
         path=True,
     )
     decontaminate_ngrams: int | None = setting(
-        "n-gram size in words: rows of which a side shares 70 percent of its n-grams with an evaluation set, or "
-        "contains one of its sentences, are removed too; 8 is usual",
+        "n-gram size in words: also remove rows if a side shares 70 percent of its n-grams with an evaluation set, or "
+        "contains one of its sentences; 8 is usual",
         None,
         at_least=SHORTEST_NGRAM,
         only_with="decontaminate",
     )
     decontaminate_similarity: float | None = setting(
-        "minimum cosine: rows of which a side is this similar to a sentence of an evaluation set are removed too, "
-        "however they are worded; 0.9 is usual",
+        "minimum cosine: also remove rows if a side is this similar to a sentence of an evaluation set, whatever its "
+        "wording; 0.9 is usual",
         None,
         above=0,
         at_most=1,
@@ -84,7 +84,7 @@ class DecontaminationSettings(Settings):
 
 @dataclass(frozen=True)
 class Decontaminator(BatchFunction):
-    """Leaves out the rows of which a sentence is in an evaluation set; see :func:`load_fingerprints`."""
+    """Removes rows that share a sentence with an evaluation set; see :func:`load_fingerprints`."""
 
     sets: tuple[str, ...]
     columns: tuple[str, ...] = ("sentence1", "sentence2")
@@ -133,7 +133,7 @@ class FingerprintSettings(Settings):
 
 @recipe(FingerprintSettings)
 def fingerprint(settings: FingerprintSettings) -> Fingerprints:
-    """Write a list of fingerprints of evaluation sets, and return those of each set."""
+    """Write the fingerprints of evaluation sets to a list, and return the sets."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
         if old := {name: version for name, version in read.versions.items() if version < VERSION}:
@@ -153,8 +153,8 @@ def load_fingerprints(
 ) -> Fingerprints:
     """Read evaluation sets, or list of fingerprints, and log for each file how many sentences it has.
 
-    A path is a list of fingerprints (16 hexadecimal digits a line); a text file, of which every tab-separated field is
-    a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
+    A path is a list of fingerprints (16 hexadecimal digits per line); a text file, in which each tab-separated field
+    is a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
     words, and by the vectors of the encoder with a cosine of at least `similarity`, if these are given.
     """
     matchers: list[Matcher] = [Containment(ngrams)] if ngrams else []
@@ -170,7 +170,7 @@ def load_fingerprints(
 
 
 def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """List the files with sentences, each with the name of its set; log the others of a folder."""
+    """List the files with sentences, each with the name of its set; log the files that are skipped."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():

@@ -106,7 +106,7 @@ class DataFolder:
         batch_size: int = BATCH_ROWS,
         rows: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Stream columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
+        """Stream columns of a split as record batches; `rows` (rows of the split,), bool, selects rows."""
         return self.rows(split).batches(columns, batch_size=batch_size, keep=rows)
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:

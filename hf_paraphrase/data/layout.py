@@ -87,7 +87,7 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
 
 
 def _repository_layout(name: str, subset: str | None) -> Layout:
-    """Find the splits of a dataset on the Hub; without a network, those of its files that were fetched before."""
+    """Find the splits of a dataset on the Hub; without a network, in the files of the cache."""
     try:
         return _resolved_layout(name, subset)
     except Exception:
@@ -276,7 +276,7 @@ def _remote_layout(path: FsspecPath) -> Layout:
 
 
 def splits_of_object(rows: Any) -> dict[str, Any]:
-    """Return the splits of an object: those of a mapping of names to rows, else `train`."""
+    """Return the splits of an object: the keys of a mapping of names to rows, else `train`."""
     if isinstance(rows, Mapping) and not any(_is_column(part) for part in rows.values()):
         return {str(split): part for split, part in rows.items()}
     return {"train": rows}

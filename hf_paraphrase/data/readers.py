@@ -265,7 +265,7 @@ class JsonReader(FileReader):
         return arrays
 
     def _fits(self, entry: tuple[int, Mapping[str, Any]], schema: pa.Schema, file: Any) -> bool:
-        """Return whether the values of an object have the types of the columns, and report those that have not."""
+        """Return whether the values of an object have the types of the columns; report any other value."""
         for name in schema.names:
             try:
                 self._arrays([entry], pa.schema([schema.field(name)]))
@@ -324,7 +324,7 @@ def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
 
 
 def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:
-    """Return the type of lists or objects, also of those before; text for what no type fits."""
+    """Return one type for these lists or objects and all earlier ones; text if no type fits."""
     try:
         kind = pa.infer_type(values)
         if before is None:
@@ -348,10 +348,10 @@ def open_parquet(path: Any) -> pq.ParquetFile:
 
 
 def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Stream the record batches of a Parquet file; the options are those of `iter_batches`."""
+    """Stream the record batches of a Parquet file; `options` go to `iter_batches`."""
     with open_parquet(path) as file, name_damage(path):
         for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
-            # Otherwise nothing looks at the bytes before someone wants a text, far from here.
+            # Check the bytes here, where the file is known.
             batch.validate(full=True)
             yield batch
 

@@ -1,8 +1,8 @@
 """Records of CSV and JSON lines: their fields with line numbers, and named columns of them as texts.
 
 CSV is read by the `csv` module, strictly: a quoted field that is not closed within 100 lines, or is followed by
-anything but the delimiter, is an error that does not swallow the lines after it. The delimiter, a comma, semicolon or
-tab, is that of the header. Blank lines are no records.
+anything but the delimiter, is an error that does not swallow the lines after it. The header shows the delimiter: a
+comma, semicolon or tab. Blank lines are no records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def csv_records(
 ) -> Iterator[tuple[int, list[str]]]:
     """Split numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported.
 
-    The delimiter is the one given, or that of a first line such as `sep=;`, or the most frequent one in the header.
+    Without `delimiter`, a first line such as `sep=;` names it; else the most frequent one in the header counts.
     """
     # Lines that were looked at in vain for a closing quote are read again.
     waiting = deque(islice(lines, 1))
@@ -82,7 +82,7 @@ def require_once(present: list[str], theirs: str, path: Path, remedy: str, line:
 
 
 def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Stream the objects of JSON lines with their line numbers, or those of one JSON list with their positions."""
+    """Stream the objects of JSON lines with their line numbers, or of one JSON list with their positions."""
     lines = all_lines(path, errors, encoding)
     first = next(lines, None)
     if first is not None and first[1].lstrip().startswith("["):

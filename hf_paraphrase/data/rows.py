@@ -1,4 +1,4 @@
-"""Open rows: the one entrance for folders, files, datasets on the Hub, and tables in memory.
+"""Open rows of any kind: folders, files, datasets on the Hub, and tables in memory.
 
 :func:`open_rows` returns :class:`Rows`, a lazy stream of Arrow batches. The sides of pairs have our names, all other
 columns come as they are, and memory stays at one batch. Nothing is copied: files are read where they are.
@@ -34,7 +34,7 @@ class Rows:
     Attributes:
         name: What messages call the source.
         split: The name of the split.
-        schema: The columns, those with a role under the name of the role.
+        schema: The columns; one with a role has the name of the role.
         class_names: For columns of class numbers, the names of the classes.
     """
 
@@ -95,7 +95,7 @@ class Rows:
         batch_size: int = BATCH_ROWS,
         keep: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Stream columns of the rows `start` to `stop`, or of those that `keep` (rows,), bool, marks."""
+        """Stream columns of the rows `start` to `stop`; `keep` (rows,), bool, selects among them."""
         names = self.columns if columns is None else list(columns)
         schema = self._schema_of(names)
         row = start
@@ -131,7 +131,7 @@ class Rows:
         return pa.schema(list(map(self.require(*columns).field, columns)), metadata=self.schema.metadata)
 
     def text_columns(self, columns: Sequence[str] = ()) -> list[str]:
-        """Return the columns of texts: those given, else those with the usual names, else the only one of text."""
+        """Return the text columns: the given names, else the usual names, else the only text column."""
         if columns:
             require_texts(self.require(*columns), self.name, columns)
             return list(columns)
@@ -145,7 +145,7 @@ class Rows:
         return usual or texts
 
     def texts(self, columns: Sequence[str]) -> pa.ChunkedArray:
-        """Read the texts of all rows into memory; those of several columns are joined by a space."""
+        """Read the texts of all rows into memory; the texts of several columns are joined by a space."""
         parts: list[pa.Array] = []
         for batch in self.batches(columns):
             texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
@@ -221,7 +221,7 @@ def layout_of(source: Any, subset: str | None = None) -> Layout:
 
 
 class _ObjectReader:
-    """Reads rows in memory, and those that `datasets` streams."""
+    """Reads rows in memory, and streams of `datasets`."""
 
     has_lines = False
     errors: LineErrors

@@ -106,7 +106,7 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str, 
 def require_texts(
     schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS, *, lists: bool = False
 ) -> None:
-    """Check that columns, by default those of sentences and languages, hold text, or `lists`."""
+    """Check that columns, by default sentences and languages, hold text, or `lists` of texts."""
     for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
@@ -156,7 +156,7 @@ def holds_values(kind: pa.DataType) -> bool:
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Add a column to a table or a batch, or replace the one of this name."""
+    """Add a column to a table or a batch, or replace it."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
 

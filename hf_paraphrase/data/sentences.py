@@ -58,7 +58,7 @@ def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
 class SentenceCorpus:
     """A file with one sentence per line, or the text columns of rows that :func:`~.rows.open_rows` opens.
 
-    The `options` are those of :class:`~.text_blocks.FormatSettings`.
+    The `options` are the fields of :class:`~.text_blocks.FormatSettings`.
     """
 
     def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: Any) -> None:
@@ -103,7 +103,7 @@ class SentenceCorpus:
         return [text for row in zip(*sides, strict=True) for text in row]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Stream the texts of :meth:`blocks` as the column `sentence`, with the other columns of their rows."""
+        """Stream the texts of :meth:`blocks` as the column `sentence`; repeat the remaining columns."""
         import numpy as np
         import pyarrow as pa
 

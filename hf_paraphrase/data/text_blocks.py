@@ -1,4 +1,4 @@
-"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones; none of it needs Arrow.
+"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones, all without Arrow.
 
 One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
 beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
@@ -70,7 +70,7 @@ class LineErrors:
     """What happens to a malformed line: an error (`raise`; `strict` names no flag to skip it), or left out (`skip`).
 
     `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines;
-    line i of a file and of the one that it is `aligned_with` is one record.
+    the lines i of a file and of the file it is `aligned_with` are one record.
     """
 
     policy: str = "raise"
@@ -127,7 +127,7 @@ def kind_of_records(path: Path) -> str | None:
 
 
 def plain_suffix(path: Path) -> str:
-    """Return the end of a name in lower case, without that of a compression."""
+    """Return the suffix of a name in lower case, compression suffixes excluded."""
     return plain_name(path).suffix.lower()
 
 

@@ -1,6 +1,6 @@
 """Lines and tab-separated fields of text files in blocks of a few megabytes, as Arrow strings or typed tables.
 
-The rules for lines are those of `text_blocks`. A value that does not fit its type is an error, never guessed.
+`text_blocks` states the rules for lines. A value that does not fit its type is an error, never guessed.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def read_fields(
 def _split_lines(
     lines: np.ndarray, texts: pa.Array, path: Path, columns: Sequence[str], errors: LineErrors, remedy: str
 ) -> Block:
-    """Split numbered lines at tabs; those with the wrong number of fields are reported and left out."""
+    """Split numbered lines at tabs; report and drop lines with the wrong number of fields."""
     fewest, most = _num_fields(columns)
     num_fields = count_fields(texts, "\t")
     good = (num_fields >= fewest) & (num_fields <= most)
@@ -285,7 +285,7 @@ def _without_quoted(
     """Report the lines that can only be CSV with quotes, and make them null: other quotes are text.
 
     These have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field over
-    several lines of which one by itself has the wrong number of fields.
+    several lines where a single line has the wrong number of fields.
     """
     fewest, most = _num_fields(columns)
     rest, first_line = pa.array([], pa.string()), 1

@@ -1,4 +1,4 @@
-"""Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
+"""Fingerprints of normalised sentences, which keep evaluation sentences out of training data.
 
 A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence
 (:func:`~.normalization.normalize_words`). Sentences of fewer than four words have none: they are too common. Lists of
@@ -49,7 +49,7 @@ def hash_sentences(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def normalize_words_as(version: int, texts: pa.Array, words: pa.Array) -> pa.Array:
-    """Normalizes words as a version of the fingerprints does; `words` are those of the current version."""
+    """Normalizes words as a version of the fingerprints does; `words` are the words in the current version."""
     if version == VERSION:
         return words
     if version == 1:
@@ -69,13 +69,13 @@ class Matcher(Protocol):
     """A way to find sentences that are like one of an evaluation set; they come as they are and as their words."""
 
     def label(self, name: str) -> str:
-        """Returns the name under which rows that a set matched in this way only are counted."""
+        """Return the name under which rows that a set matched in this way only are counted."""
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
-        """Adds sentences to a set."""
+        """Add sentences to a set."""
 
     def match(self, texts: pa.Array, words: pa.Array) -> Mapping[str, Sequence[int] | np.ndarray]:
-        """Finds for each set that matches any sentence the numbers of those, ascending."""
+        """Find for each set that matches any sentence the numbers of those, ascending."""
 
 
 class Containment:
@@ -92,11 +92,11 @@ class Containment:
         self._begun_by: dict[str, list[tuple[str, str]]] = {}
 
     def label(self, name: str) -> str:
-        """Returns the name under which rows that a set matched by n-grams only are counted."""
+        """Return the name under which rows that a set matched by n-grams only are counted."""
         return f"{name} ({self.size}-grams)"
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
-        """Adds a set of sentences."""
+        """Add a set of sentences."""
         for text in words.to_pylist():
             ngrams = self._ngrams(text)
             for ngram in ngrams:
@@ -105,7 +105,7 @@ class Containment:
                 self._begun_by.setdefault(ngrams[0], []).append((name, f" {text} "))
 
     def match(self, texts: pa.Array, words: pa.Array) -> dict[str, list[int]]:
-        """Finds for each set that matches any sentence the numbers of those, ascending."""
+        """Find for each set that matches any sentence the numbers of those, ascending."""
         rows_by_set: dict[str, list[int]] = {}
         for row, text in enumerate(words.to_pylist()):
             ngrams = self._ngrams(text)
@@ -123,7 +123,7 @@ class Containment:
 
 
 class Fingerprints:
-    """Named sets of sentences as fingerprints (uint64; some of version 1), and other ways to match the sentences."""
+    """Named sets of sentences as fingerprints (uint64; some of version 1), and further matchers of sentences."""
 
     def __init__(self, sets: Mapping[str, np.ndarray], matchers: Sequence[Matcher] = ()) -> None:
         self._matchers = matchers
@@ -131,7 +131,7 @@ class Fingerprints:
         self.versions = dict.fromkeys(self.sets, VERSION)
 
     def add(self, name: str, texts: pa.Array) -> int:
-        """Adds a set of sentences; returns how many have a fingerprint."""
+        """Add a set of sentences; returns how many have a fingerprint."""
         words = normalize_words_all(texts)
         numbers, has_one = hash_sentences(words)
         if not has_one.any():
@@ -142,7 +142,7 @@ class Fingerprints:
         return int(has_one.sum())
 
     def add_numbers(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
-        """Adds a set of fingerprints."""
+        """Add a set of fingerprints."""
         self.sets[name] = np.unique(np.concatenate([self.sets.get(name, np.empty(0, np.uint64)), numbers]))
         self.versions[name] = version
 
@@ -161,7 +161,7 @@ class Fingerprints:
         ]
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
-        """Finds for each set that matches any the rows (rows,), bool, of which any column holds a sentence of it.
+        """Find for each set with a match the rows (rows,), bool, with a sentence of it in any column.
 
         What a set matches in another way only stands under its label, such as `name (8-grams)`.
         """
@@ -185,13 +185,13 @@ class Fingerprints:
         return matched
 
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows (rows,), bool, of which any column holds a sentence of a set, and counts them by set."""
+        """Find the rows (rows,), bool, with a sentence of any set in any column, and count them by set."""
         matches = self.matches(columns)
         matched = np.any([np.zeros(len(columns[0]), dtype=bool), *matches.values()], axis=0)
         return matched, {name: int(rows.sum()) for name, rows in matches.items()}
 
     def _equal_sentences(self, texts: pa.Array, words: pa.Array) -> dict[str, np.ndarray]:
-        """Finds for each set the numbers of the sentences with a fingerprint that is in it."""
+        """Find for each set the numbers of the sentences with a fingerprint that is in it."""
         rows_by_set: dict[str, np.ndarray] = {}
         for version, names, known in self._by_version:
             numbers, has_one = hash_sentences(normalize_words_as(version, texts, words))

@@ -1,4 +1,4 @@
-"""Numbers that stand for texts: 64 bits of XXH3 to recognize equal ones, 64 bits of BLAKE2b to draw rows at random.
+"""Hashes of texts: 64 bits of XXH3 to recognize equal ones, 64 bits of BLAKE2b to draw rows at random.
 
 Two of n different texts share a 64-bit number with a probability of about n² / 2⁶⁵: 3e-8 of a million, 3 % of a
 billion. Draws follow the order of BLAKE2b, which stays as it is, so that a seed draws the same rows in every version.

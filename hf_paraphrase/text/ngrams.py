@@ -1,4 +1,4 @@
-"""Tokens and n-grams of many sentences at once, as arrays: counts per text, and those that two sides share."""
+"""Tokens and n-grams of many sentences at once, as arrays: counts per text, and n-grams that two sides share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _powers(count: int) -> np.ndarray:
 
 
 class TokenSpans:
-    """The tokens of sentences, one after the other.
+    """The tokens of sentences, in order.
 
     Attributes:
         counts: Tokens of each sentence, int64 (sentences,).
@@ -73,8 +73,8 @@ class TokenSpans:
         self.is_word = (self.sizes >= SHORTEST_WORD) | (kinds[self.starts] == UNSPACED_LETTER)
         edges = np.searchsorted(self.starts, np.concatenate([[0], np.cumsum(sizes)]))
         self.first, self.counts = edges[:-1], np.diff(edges)
-        # Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters of each token, from prefix sums. A power of two, so that the
-        # few tables that there are serve all texts.
+        # Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters of each token, from prefix sums. A power of two, so that a
+        # few tables serve all texts.
         powers = _powers(1 << len(codes).bit_length())
         sums = np.zeros(len(codes) + 1, dtype=np.uint64)
         np.cumsum(codes * powers[: len(codes)], out=sums[1:])
@@ -162,7 +162,7 @@ class PairNgrams:
         self._shared: dict[int, SharedNgrams] = {}
 
     def shared(self, order: int) -> SharedNgrams:
-        """Counts the n-grams of all tokens."""
+        """Count the n-grams of all tokens."""
         while len(self._groups) < order:
             self._groups.append(self._next_groups())
         if order not in self._shared:
@@ -172,7 +172,7 @@ class PairNgrams:
         return self._shared[order]
 
     def shared_words(self) -> SharedNgrams:
-        """Counts the tokens that are words to :attr:`TokenSpans.is_word`."""
+        """Count the tokens that are words to :attr:`TokenSpans.is_word`."""
         self.shared(1)
         totals = np.bincount(self._sentences[self._spans.is_word], minlength=2 * self._num_pairs)
         groups = self._groups[0]
@@ -244,7 +244,7 @@ def word_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
 
 
 def _first_equal(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Finds for every key (n,) the place of one key that is equal to it, the same for all equal keys: int64 (n,).
+    """Finds for every key (n,) the position of one equal key, the same for all equal keys: int64 (n,).
 
     This is a hash table in arrays: keys are written to slots, those that read back another key go to the next round.
     """

@@ -106,7 +106,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Splits a lower-cased text into words and punctuation marks, and knows nothing of English contractions."""
+    """Splits a lower-cased text into words and punctuation marks, without English contractions."""
     # A text in ASCII has no marks, and the short pattern is many times as fast.
     return (_ASCII_TOKEN if text.isascii() else _word_pattern(_is_basic(text))).findall(text.lower())
 

@@ -72,8 +72,8 @@ class BitextSource(
         path=True,
     )
     gettext: str | None = setting(
-        "or a gettext catalogue (.po, .mo) or a folder of catalogues, of which those in the non-English language are "
-        "read; obsolete, fuzzy and untranslated messages are skipped",
+        "or a gettext catalogue (.po, .mo) or a folder of catalogues in several languages; obsolete, fuzzy "
+        "and untranslated messages are skipped",
         None,
         path=True,
     )
@@ -86,7 +86,7 @@ class BitextSource(
     subset: str | None = setting("the configuration of --dataset, such as en-fr", None, only_with="dataset")
     split: str = setting("the split of --dataset that is read", "train", only_with="dataset")
     keep_columns: bool = setting(
-        "keep all other columns of --dataset, too; rows of validation and test files have none of them",
+        "also keep all other columns of --dataset; they are null in validation and test files",
         False,
         only_with="dataset",
     )
@@ -100,7 +100,7 @@ class BitextSource(
         at_least=0,
         excludes="validation_source_file",
     )
-    # The test part is drawn first, so that it does not depend on the size of the other.
+    # The test part is drawn first, so that it does not depend on --validation-size.
     test_size: int = setting("rows to draw for test", 0, at_least=0, excludes="test_source_file")
     seed: int = seed_setting("random seed of sampling and --shuffle")
     shuffle: bool = setting("shuffle the training rows", False)
@@ -110,7 +110,7 @@ class BitextSource(
     min_length: int = setting("minimum words on each side of a training row; 0 = no limit", 0, at_least=0)
     max_length: int = setting("maximum words on each side of a training row; 0 = no limit", 0, at_least=0)
     max_length_ratio: float = setting(
-        "maximum ratio of the words of the longer side of a training row to those of the shorter; 0 = no limit",
+        "maximum ratio of words between the longer and the shorter side of a training row; 0 = no limit",
         0.0,
         at_least=0,
     )
@@ -151,7 +151,7 @@ class BitextSource(
         super().check()
 
     def parts(self) -> list[Part]:
-        """Return the training part, and those that are given as files."""
+        """Return the training part, and the parts that are given as files."""
         files, read = self._training_files()
         rules = {name: getattr(self, name) for name in _RULES}
         sizes = {part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))}
@@ -209,7 +209,7 @@ class BitextSource(
 
     @cached_property
     def _other_columns(self) -> list[pa.Field]:
-        """The columns of --dataset that are kept beside the two sides."""
+        """The columns of --dataset that --keep-columns keeps."""
         codes = (self.source_lang, self.target_lang)
         ours = {*BITEXT.names, "line", "translation", *codes}
         return [field for field in self._rows.schema if field.name not in ours] if self.keep_columns else []
@@ -263,7 +263,7 @@ def _read(open_blocks: OpenBlocks, moses_escapes: bool, errors: LineErrors) -> I
 def _cleaned(
     prefix: str, languages: tuple[str, ...], others: list[pa.Field], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Make rows of lines, and drop those that break a rule."""
+    """Make rows of lines, and drop rows that break a rule."""
     rows, counts = clean(lines, **rules)
     line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
     identifier = pc.binary_join_element_wise(prefix, line_number, "-")
@@ -286,7 +286,7 @@ def clean(
     max_length: int = 0,
     max_length_ratio: float = 0.0,
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Leave out rows with an empty side, and those that a rule does not let through; a limit of 0 is none.
+    """Drop rows with an empty side, and rows that break a rule; a limit of 0 is none.
 
     Returns the rows that stay, and how many went by each rule; a row counts under the first rule that meets it.
     """

@@ -81,7 +81,7 @@ class PpdbSource(Source, TrainingSettings):
     lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
 
     def parts(self) -> list[Part]:
-        """Return the one part, `train`."""
+        """Return the part `train`."""
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
@@ -126,7 +126,7 @@ class SimpwikiSource(Source, TrainingSettings):
     simple: str = setting("`simple.aligned`, line by line", path=True)
 
     def parts(self) -> list[Part]:
-        """Return the one part, `train`."""
+        """Return the part `train`."""
         files = [Path(self.normal), Path(self.simple)]
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
@@ -278,7 +278,7 @@ class TurkuSource(Source, LineErrorSettings):
 
 
 def _read_turku(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Table]:
-    """Read pairs with the score of their grade; those that the annotators gave none go."""
+    """Read pairs with the score of their grade, and drop pairs without a grade."""
     if configuration == "sample":
         fields = [_TURKU_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
         tables = read_tables(path, fields, errors, header_lines=1, remedy=_TURKU_REMEDY)

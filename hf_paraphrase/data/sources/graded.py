@@ -74,7 +74,7 @@ class GradedFile:
     def read(self, errors: LineErrors) -> pa.Table:
         """Read the scored pairs of the set whole."""
         if self.rows is None or self.lacks:
-            raise InputError(f"the {self.lacks} are missing", path=self.path, remedy="put their file beside it")
+            raise InputError(f"the {self.lacks} are missing", path=self.path, remedy="put their file next to it")
         tables = [fitted(table, self.schema) for table in self.rows(self.files, errors)]
         table = pa.concat_tables([self.schema.empty_table(), *tables])
         for side in ("sentence1", "sentence2"):
@@ -116,7 +116,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
-    """Return `STS12`, or `STS12 train` for a part that is no test, by the folders up to that with the year."""
+    """Return `STS12`, or `STS12 train` for a part that is no test, by the names of the folders."""
     names = [folder.name]
     for parent in (folder.resolve(), *folder.resolve().parents):
         names.append(parent.name)
@@ -128,7 +128,7 @@ def _family_of(folder: Path, year: str | None) -> str | None:
 
 
 def _counterpart(path: Path, kind: str, family: str) -> Path | None:
-    """Find the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
+    """Find the gold file of an input file or the reverse, in the same folder or in a sibling folder of the family."""
     other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
@@ -180,7 +180,7 @@ def _read_pit(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
 
     The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting (Xu,
     Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)` of five annotators in
-    field 5: the score is the share of yes, the label 1 from three votes on, 0 up to one, null where it is debatable.
+    field 5. The score is the fraction of yes. The label is 1 from three votes on, 0 up to one, and null for two.
     """
     votes = None if len(files) > 1 else r"\(([1-9]\d*, \d+|0, [1-9]\d*)\)"
     fields = [Field("topic_id"), Field("topic"), *_SIDES, Field("judgement", pattern=votes, example="(3, 2)")]

@@ -28,7 +28,7 @@ def load_dataset(
     Args:
         path: The name of a source, as in `prepare SOURCE`; anything else goes to `datasets.load_dataset`.
         name: The configuration, such as `labelled` of `opusparcus`; the first one for None.
-        split: The split to return; all of them for None. Slices such as `train[:10%]` are those of `datasets`.
+        split: The split to return; all of them for None. Slices such as `train[:10%]` work.
         cache_dir: Where the rows are cached.
         streaming: Read the raw files while the rows are iterated over, without a cache.
         num_proc: The number of processes that read. A source reads in threads of one process.

@@ -72,7 +72,7 @@ class OpusparcusSource(Source, TrainingSettings):
     data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
     quality: int | None = setting(
-        "use the best training pairs, of which this percentage is estimated to be good; published values: 90, 80, "
+        "use the best training pairs, with this estimated percentage of good ones; published values: 90, 80, "
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
         None,
     )
@@ -128,7 +128,7 @@ def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.
 
 
 def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Give the first rows, without those that are development or test pairs too, in either order, however short."""
+    """Stream the first rows, and drop pairs that are also development or test pairs, in either order."""
     judged_keys = [np.empty(0, np.uint64)]
     # Errors in these files are reported where they are read themselves.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):

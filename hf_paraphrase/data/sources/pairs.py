@@ -127,7 +127,7 @@ class PairsSource(
         return entries
 
     def parts(self) -> list[Part]:
-        """Return the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
+        """Return the only part; `sentence1` and `sentence2` are its first columns."""
         files = [] if self.kind == "dataset" else [self.path]
         return [Part(self.split, self._schema, files, self._read, training=True)]
 

@@ -61,7 +61,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return (str(batch.column("target_lang")[0]),)
 
     def parts(self) -> list[Part]:
-        """Return the one part, `train`."""
+        """Return the part `train`."""
         return [Part("train", PIVOT, (), self._read, training=True)]
 
     def inputs(self) -> list[str | Path]:

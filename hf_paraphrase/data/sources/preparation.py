@@ -54,7 +54,7 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
         source.check(self)
 
     namespace: dict[str, Any] = {"__doc__": source.__doc__, "__module__": source.__module__, "check": check}
-    # Without a title of its own it is called by its name, not by that of the class made here.
+    # A source without a title has its name as the title, not the name of the class made here.
     namespace["TITLE"] = source.TITLE or name
     made_class = type(f"Prepare{source.__name__}", (source, OutputSettings), namespace)
     settings_class: Any = dataclass(kw_only=True)(made_class)

@@ -50,9 +50,9 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     """The rows of a source, and what became of every line. Use it as a context manager.
 
     Attributes:
-        parts: The parts by the names of their shards, those that are drawn among them.
+        parts: The parts by the names of their shards, drawn parts included.
         counts: For each part that was read to its end: `lines`, how many of them each rule left out or moved, and
-            `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
+            `rows`; `lines` is the sum of all other counts. For a drawn part: `rows`.
         contamination: For each evaluation set, how many training rows it matched.
         checked: The evaluation sets that the training rows were checked against.
         skipped: File, line and reason of each malformed line that was left out.
@@ -141,7 +141,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def _uncontaminated(
         self, part: Part, matches: dict[str, np.ndarray], stay: np.ndarray, counts: Counter[str]
     ) -> np.ndarray:
-        """Return which rows stay that no evaluation set matches (rows,), bool; count the others for each set."""
+        """Return which rows match no evaluation set (rows,), bool; count the matches of each set."""
         if self._evaluation_sets is None or not part.training:
             return stay
         clean = stay.copy()

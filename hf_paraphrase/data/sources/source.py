@@ -39,7 +39,7 @@ class Part:
         training: Whether rows that occur in evaluation sets are to be left out.
         texts: The columns that must not be empty, and that are looked up in evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
-        clean: Leaves rows out by rules; those with an empty text by default.
+        clean: Drops rows by rules; by default, rows with an empty text.
         repeats: The columns by which repeated rows are found and removed.
         sizes: The numbers of rows to draw for held-out parts, in this order; no text of the column `target` is in two.
         shuffle: Whether the rows that stay are put into random order.

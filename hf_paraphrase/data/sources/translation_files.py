@@ -2,7 +2,7 @@
 
 A translation memory is parsed as a stream, so memory does not grow with it. Translation tools write what XML does not
 allow: control characters become spaces, and entities of HTML their characters; entities that the file declares are
-text. Of a catalogue obsolete, fuzzy and untranslated messages are left out and counted; singular and plural of a
+text. Obsolete, fuzzy and untranslated messages of catalogues are left out and counted; singular and plural of a
 message are pairs where the language has two forms or one.
 """
 
@@ -125,7 +125,7 @@ def _variants(unit: ElementTree.Element) -> Unit:
 
 
 def _text(element: ElementTree.Element) -> str:
-    """Return the text of a segment without that of codes."""
+    """Return the text of a segment without its codes."""
     texts = [element.text or ""]
     for child in element:
         texts += [_text(child) if _name(child) in _TEXT_ELEMENTS else "", child.tail or ""]
@@ -226,7 +226,7 @@ def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
         return
     pairs = [(entry.msgid, entry.msgstr)]
     if forms:
-        # A language without plural forms has one translation: that of the plural.
+        # A language without plural forms translates the plural only.
         pairs = list(zip((entry.msgid, entry.msgid_plural)[-len(forms) :], forms, strict=True))
     for english, foreign in pairs:
         if foreign.strip():
