@@ -132,7 +132,8 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
             layout = _resolved_layout(str(path.resolve()), subset)
         except FileNotFoundError as error:
             layout = Layout()
-            if not type(error).__module__.startswith("datasets"):
+            is_empty = type(error).__module__.startswith("datasets") and not _states_files(path)
+            if not is_empty:
                 raise
     files = {
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
@@ -156,7 +157,8 @@ def _own_shards(path: Path) -> Layout | None:
         if not (match := SHARD.fullmatch(file.name)):
             return None
         files.setdefault(match["split"], []).append(file)
-    head: dict[str, Any] = {}
+    configs: list[Any] = []
+    class_names: dict[str, list[str]] = {}
     if (path / "README.md").is_file():
         # The client of the Hub, which `split_card` needs, takes longer to import.
         import yaml
@@ -164,9 +166,11 @@ def _own_shards(path: Path) -> Layout | None:
         try:
             match = _HEAD.match((path / "README.md").read_text("utf-8-sig"))
             head = (match and yaml.safe_load(match[1])) or {}
-        except (ValueError, OSError, yaml.YAMLError):
-            return None
-    for config in head.get("configs") or ():
+            class_names = _class_names_of_card(head)
+            configs = list(head.get("configs") or ())
+        except (ValueError, OSError, AttributeError, TypeError, KeyError, yaml.YAMLError):
+            return None  # a malformed card, about which `datasets` says what is wrong
+    for config in configs:
         listed = config.get("data_files") if isinstance(config, dict) else None
         if not isinstance(listed, list) or {*config} - {"default", "description"} != {"config_name", "data_files"}:
             return None
@@ -175,7 +179,14 @@ def _own_shards(path: Path) -> Layout | None:
             names = {f"data/{name}-*": name for name in (split, f"{config['config_name']}.{split}")}
             if split is None or names.get(entry.get("path")) not in files:
                 return None
-    return Layout(files, class_names=_class_names_of_card(head)) if files else None
+    return Layout(files, class_names=class_names) if files else None
+
+
+def _states_files(path: Path) -> bool:
+    """Return whether the card of a folder names data files."""
+    card = path / "README.md"
+    match = _HEAD.match(card.read_text("utf-8-sig", "replace")) if card.is_file() else None
+    return match is not None and "data_files" in match[1]
 
 
 def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -206,7 +206,11 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         if index == 0:
             refuse_packed(block, path)
             if _UTF_16.match(block):
-                raise InputError("UTF-16, not UTF-8", path=path, remedy="give --encoding utf-16 or convert it")
+                raise InputError(
+                    "UTF-16, not UTF-8",
+                    path=path,
+                    remedy="convert it, or give --encoding utf-16, if the command has it",
+                )
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -239,9 +243,8 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
         except UnicodeDecodeError as error:
             lines.append(None)
             problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
-            errors.handle(
-                problem, path, first_line + len(lines) - 1, "give --encoding, e.g. cp1252, or convert it to UTF-8"
-            )
+            remedy = "convert it to UTF-8, or give --encoding, e.g. cp1252, if the command has it"
+            errors.handle(problem, path, first_line + len(lines) - 1, remedy)
     return lines
 
 

@@ -19,7 +19,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset
 
 from hf_paraphrase import filter, prepare_pairs
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.rows import open_rows
 from hf_paraphrase.errors import InputError, UsageError
 
@@ -327,3 +327,19 @@ def test_names_of_classes_stay_with_a_column_through_filter_and_card(tmp_path):
     prepared = prepare_pairs(dataset=str(made.path), output=tmp_path / "prepared").table()
     assert prepared["label"].to_pylist() == [1, 0]
     assert Path(made.path).name == "made"
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("- a", "card metadata block should be a dict"),
+        ("configs: 3", "Expected configs to be a list"),
+        ("dataset_info:\n  features:\n  - a", "load_dataset cannot open it"),
+        ("configs:\n- config_name: default\n  data_files: nothere/*.parquet", "load_dataset cannot open it"),
+    ],
+)
+def test_a_malformed_card_and_one_whose_files_do_not_exist_are_input_errors_that_say_so(tmp_path, head, message):
+    write_split(tmp_path, "train", [pa.table({"text": ["a"]})], pa.schema([("text", pa.string())]))
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
+    with pytest.raises(InputError, match=message):
+        open_rows(tmp_path)
