@@ -17,10 +17,12 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
 from ..errors import ModelError, UsageError
+from ..messages import log
 from ..models.registry import model_class
 from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
 from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import CPU
+from ..training.word_vectors import Coverage, WordVectors, initial_embeddings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -80,6 +82,17 @@ def tokenize(
         return ids_of(backend, listed, lookup, special_tokens=True)
 
     return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
+
+
+def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
+    """Write initial vectors into the first rows of an encoder's embeddings; return how many of the words have one."""
+    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
+    size = encoder.embeddings.shape[1]
+    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=seed)
+    with torch.no_grad():
+        encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
+    log(f"initial vectors: {coverage}")
+    return coverage
 
 
 def _batches(model: PreTrainedModel, inputs: ClassifierInputs) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:

@@ -186,11 +186,11 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
         if len(right) and column is not None:
             scores = label_scores(likely_labels[compared], right.class_numbers(classes) > 0, classes)
     else:
-        found, probabilities = classifier.classes(texts.first, texts.second)
-        columns = {"prediction": found, "probability": probabilities}
+        predicted_classes, probabilities = classifier.classes(texts.first, texts.second)
+        columns = {"prediction": predicted_classes, "probability": probabilities}
         if len(right) and column is not None:
             numbers = {name: index for index, name in enumerate(classifier.class_names)}
-            predicted_numbers = np.array([numbers[name] for name in compress(found, compared)])
+            predicted_numbers = np.array([numbers[name] for name in compress(predicted_classes, compared)])
             scores = class_scores(predicted_numbers, right.class_numbers(classifier.class_names), len(numbers))
     for name, values in columns.items():
         if name in table.column_names:

@@ -97,11 +97,7 @@ class ReferenceLists:
             The accuracy in per cent: `accuracy` on both together, on `references` and on `translations`; and the
             number of `sentences`. A probability of exactly 0.5 counts as `translation`.
         """
-        return self.accuracy(model, self.choose([seed, _DEV_DRAW]))
-
-    def accuracy(self, model: PreTrainedModel, chosen: NDArray[np.int64]) -> dict[str, float]:
-        """Classify every reference and its chosen translation; see :meth:`test`."""
-        rows = np.concatenate([np.arange(len(self)), chosen])
+        rows = np.concatenate([np.arange(len(self)), self.choose([seed, _DEV_DRAW])])
         human = reference_probabilities(model, ClassifierInputs(self.inputs.first.take(rows))) > 0.5
         references, translations = human[: len(self)], ~human[len(self) :]
         right = {"accuracy": np.concatenate([references, translations])}

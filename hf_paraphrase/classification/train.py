@@ -16,9 +16,17 @@ from ..messages import log
 from ..settings import recipe
 from ..tokenization.word_level import save_tokenizer
 from ..training.run import TrainingRun
-from .labelled_texts import DEV, TEST, TRAIN, LabelledTexts, SupervisedData, read_supervised
+from .labelled_texts import (
+    DEV,
+    OBJECTIVES,
+    TEST,
+    TRAIN,
+    LabelledTexts,
+    SupervisedData,
+    SupervisedSettings,
+    read_supervised,
+)
 from .scores import score_measurements, score_table
-from .settings import OBJECTIVES, SupervisedSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -174,21 +182,13 @@ def _fill_vectors(
     settings: SupervisedSettings, encoder: Any, tokenizer: PreTrainedTokenizerBase, train: LabelledTexts
 ) -> Any:
     """Write initial vectors into an encoder with random ones; return how many of the words have one."""
-    import torch
-
     from ..encoders.initial_vectors import read_initial_vectors
-    from ..training.word_vectors import initial_embeddings, words_of_tokens
-    from .classifier import tokenize
+    from ..training.word_vectors import words_of_tokens
+    from .classifier import fill_word_vectors
 
     if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
         raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")
-    size = encoder.embeddings.shape[1]
     words = [word for word in words_of_tokens(tokenizer) if word is not None]
+    size = encoder.embeddings.shape[1]
     vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
-    texts = train.first + (train.second or [])
-    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
-    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
-    with torch.no_grad():
-        encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
-    log(f"initial vectors: {coverage}")
-    return coverage
+    return fill_word_vectors(encoder, tokenizer, vectors, train.first + (train.second or []), settings.seed)

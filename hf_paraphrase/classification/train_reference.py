@@ -143,16 +143,13 @@ def _model(
     settings: ReferenceClassifierSettings, train: Sequence[Reference]
 ) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
     """Build the tokenizer over the words of the training part, and the classifier with its initial vectors."""
-    import numpy as np
-    import torch
     from transformers import set_seed
 
     from ..encoders.initial_vectors import read_initial_vectors
     from ..models.configuration_sentence_classifier import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
     from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-    from ..training.word_vectors import initial_embeddings
-    from .classifier import tokenize
+    from .classifier import fill_word_vectors
 
     texts = [one.text for one in train] + [text for one in train for text in one.translations]
     # With capitals the classifier may go by names and beginnings.
@@ -167,13 +164,8 @@ def _model(
     ids = {"pad_token_id": tokenizer.pad_token_id, "unk_token_id": tokenizer.unk_token_id}
     encoder = {**_ENCODERS[settings.body], **ids, "vocab_size": len(tokenizer), "hidden_size": size}
     model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, id2label=dict(_LABELS)))
-    if vectors is None:
-        return tokenizer, model
-    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
-    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
-    with torch.no_grad():
-        model.encoder.embeddings.copy_(torch.from_numpy(matrix))
-    log(f"initial vectors: {coverage}")
+    if vectors is not None:
+        fill_word_vectors(model.encoder, tokenizer, vectors, texts, settings.seed)
     return tokenizer, model
 
 

@@ -19,9 +19,8 @@ from tiny_training import on_cpu
 
 from hf_paraphrase import predict, train_supervised
 from hf_paraphrase.classification.classifier import ClassifierInputs, predict_logits
-from hf_paraphrase.classification.labelled_texts import read_labelled, read_supervised
+from hf_paraphrase.classification.labelled_texts import SupervisedSettings, read_labelled, read_supervised
 from hf_paraphrase.classification.scores import class_scores, graded_scores, label_scores
-from hf_paraphrase.classification.settings import SupervisedSettings
 from hf_paraphrase.classification.trainer import (
     ClassifierTrainer,
     ClassifierTrainingArguments,
