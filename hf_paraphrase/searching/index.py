@@ -490,7 +490,7 @@ def _without(snapshot: Snapshot, rows: NDArray[np.int64]) -> Manifest:
             continue
         own = rows[first:stop] - snapshot.starts[number]
         removed = np.union1d(segment.removed, own)
-        name = f"removed-{os.urandom(4).hex()}.npy"
+        name = f"removed-{len(removed)}.npy"
         np.save(segment.folder / name, removed)
         zero_rows = segment.entry.zero_rows - int((~segment.vectors[own].any(axis=1)).sum())
         entries[number] = replace(segment.entry, removed=name, num_removed=len(removed), zero_rows=zero_rows)

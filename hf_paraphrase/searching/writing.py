@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,8 +35,13 @@ _RECALL_QUERIES = 200
 
 
 def new_segment_folder(folder: Path) -> Path:
-    """Names the folder of a segment that does not exist yet."""
-    return folder / SEGMENTS_FOLDER / os.urandom(8).hex()
+    """Return the next numbered folder of a segment; the writer holds the lock of the index.
+
+    The newest segment is never removed before a newer one exists, so no number is used twice.
+    """
+    segments = folder / SEGMENTS_FOLDER
+    numbers = [int(path.name) for path in segments.glob("*") if path.name.isdecimal()]
+    return segments / f"{max(numbers, default=-1) + 1:06d}"
 
 
 class RowBuilder:

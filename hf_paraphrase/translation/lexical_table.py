@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -288,8 +287,11 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
             if bitext.num_rows:
                 check_languages(settings.model, model, bitext.data, settings.split)
         # Beside the output, for a temporary folder may be memory.
-        with TemporaryDirectory(dir=Path(settings.output).resolve().parent) as folder:
-            paths = [Path(folder) / name for name in ("texts.arrow", "tokens.arrow")]
+        folder = output.with_name(f".{output.name}.tokens")
+        shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves it
+        folder.mkdir()
+        try:
+            paths = [folder / name for name in ("texts.arrow", "tokens.arrow")]
             left_out = write_texts(
                 paths[0], bitexts, max_words=_MOST_WORDS, moses=True, max_rows=settings.max_sentences
             )
@@ -304,6 +306,8 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
                 iterations=settings.iterations,
                 units=unit_fingerprint(tokenizer),
             )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
         table.save(output)
     log(f"lexical table of {len(table.targets):,} translations saved to {settings.output}")
     return table
