@@ -6,10 +6,8 @@ lists the differences. LangChain and scikit-learn find the methods that they cal
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
@@ -17,23 +15,21 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.hub_models import BUILTIN, model_folder
+from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError, choice_of
-from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
 from ..tokenization.ragged_ids import TokenIds
 from ..vectors.checks import check_counts
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
 from ..vectors.similarity import unit_rows
-from .architectures import is_of_transformers
 from .backends.base import Backend, Finish, TokenBackend
-from .backends.batch_tokenizer import BatchTokenizer, InputProcessing, count_final_special
-from .backends.opening import is_third_party, open_backend
+from .backends.batch_tokenizer import BatchTokenizer, InputProcessing
+from .backends.opening import fetch_folder, find_best_device, make_backend, open_backend
 from .backends.padded_batches import with_progress_bar
-from .backends.sentence_transformers_files import check_module_types, optional_json, read_options
+from .backends.sentence_transformers_files import read_options
 from .backends.static_table import StaticTable
+from .encoder_interfaces import MISSING, EncoderInterfaces, check_truncation, rename_arguments
 from .language_coverage import LanguageCoverage, UnreadableTexts
-from .similarities import SIMILARITIES, to_vectors
 
 if TYPE_CHECKING:
     import torch
@@ -43,14 +39,12 @@ if TYPE_CHECKING:
     from .multi_process import EncoderPool
 
     Texts: TypeAlias = str | Sequence[str]
-    Comparable: TypeAlias = Texts | NDArray[np.floating]
 
 _ROWS_PER_BLOCK = 1 << 14
-_MISSING: Any = object()
 _LOGGER = logging.getLogger(__name__)
 
 
-class SentenceEncoder:
+class SentenceEncoder(EncoderInterfaces):
     """Embeds texts with any sentence encoder.
 
     An averaging encoder that is opened from a folder is a static table, which needs neither PyTorch nor transformers.
@@ -124,20 +118,20 @@ class SentenceEncoder:
                 trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
             client = {"token": token, "cache_dir": cache_folder, "local_files_only": local_files_only}
             client = {name: value for name, value in client.items() if value}
-            self.folder = _fetch_folder(model, trust_remote_code, revision=revision, **client)
+            self.folder = fetch_folder(model, trust_remote_code, revision=revision, **client)
             opened = open_backend(self.folder, backend=backend, trust_remote_code=trust_remote_code, **opening)
             if tokenizer is not None:
                 raise UsageError("a folder comes with its tokenizer", remedy="leave tokenizer out")
             if processing is not None:
                 opened.processing = processing
             saved = read_options(self.folder)
-            device = device or _best_device(opened)
+            device = device or find_best_device(opened)
         else:
             if given := [
                 name for name, value in {**opening, "backend": backend, "revision": revision}.items() if value
             ]:
                 raise UsageError(f"{', '.join(given)} cannot be given with a model object", remedy="give a folder")
-            opened = _backend_of(model, tokenizer, processing)
+            opened = make_backend(model, tokenizer, processing)
         self._languages = LanguageCoverage(self.folder)
         self.backend: Backend = opened if device is None else opened.to(device)
         self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
@@ -219,22 +213,8 @@ class SentenceEncoder:
     @truncate_dim.setter
     def truncate_dim(self, truncate_dim: int | None) -> None:
         if truncate_dim is not None:
-            _check_truncation(self.backend.dimension, truncate_dim)
+            check_truncation(self.backend.dimension, truncate_dim)
         self._truncate_dim = truncate_dim
-
-    @property
-    def similarity_fn_name(self) -> str:
-        """The similarity function: `cosine`, `dot`, `euclidean` or `manhattan`."""
-        return self._similarity_fn_name
-
-    @similarity_fn_name.setter
-    def similarity_fn_name(self, name: str) -> None:
-        name = str(getattr(name, "value", name))
-        if name not in SIMILARITIES:
-            raise UsageError(
-                f"the similarity function `{name}` is unknown", remedy=choice_of(name, list(SIMILARITIES))
-            )
-        self._similarity_fn_name = name
 
     @property
     def max_seq_length(self) -> int | None:
@@ -278,20 +258,6 @@ class SentenceEncoder:
         """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
         return self._token_backend.vocabulary()
 
-    def truncated(self, truncate_dim: int) -> Self:
-        """Return the encoder that keeps the first N components."""
-        encoder = copy.copy(self)
-        encoder.truncate_dim = truncate_dim
-        return encoder
-
-    def for_task(self, task: Literal["query", "document"]) -> Self:
-        """Return an encoder whose `encode` does what `encode_query` or `encode_document` does here."""
-        encoder = copy.copy(self)
-        encoder.default_prompt_name, encoder._task = self._prompt_name_of(task), task
-        return encoder
-
-    _task: str | None = None
-
     @property
     def torch_module(self) -> TorchModule:
         """The backend of a PyTorch module; other backends are refused."""
@@ -333,7 +299,7 @@ class SentenceEncoder:
 
     def encode(
         self,
-        inputs: Texts = _MISSING,
+        inputs: Texts = MISSING,
         prompt_name: str | None = None,
         prompt: str | None = None,
         batch_size: int = 256,
@@ -380,10 +346,10 @@ class SentenceEncoder:
             float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with other options what
             sentence-transformers returns.
         """
-        inputs, normalize_embeddings = _former_names(inputs, normalize_embeddings, former)
+        inputs, normalize_embeddings = rename_arguments(inputs, normalize_embeddings, former)
         check_precision(precision)
         if truncate_dim is not None:
-            _check_truncation(self.dimension, truncate_dim)
+            check_truncation(self.dimension, truncate_dim)
         if num_processes is not None:
             check_counts(num_processes=num_processes)
             device = ["cpu"] * num_processes
@@ -415,25 +381,6 @@ class SentenceEncoder:
         if is_single:
             return tensor[0]
         return tensor if convert_to_tensor else list(tensor)
-
-    def encode_query(
-        self, inputs: Texts = _MISSING, prompt_name: str | None = None, *more: Any, **options: Any
-    ) -> Any:
-        """Embed queries as :meth:`encode` does, with the prompt `query` if there is one and no other is given."""
-        return self._encode_for("query", inputs, prompt_name, more, options)
-
-    def encode_document(
-        self, inputs: Texts = _MISSING, prompt_name: str | None = None, *more: Any, **options: Any
-    ) -> Any:
-        """Embed documents, with the prompt `document`, `passage` or `corpus` if there is one and no other is given."""
-        return self._encode_for("document", inputs, prompt_name, more, options)
-
-    def _encode_for(
-        self, task: Literal["query", "document"], inputs: Any, name: str | None, more: Any, options: dict[str, Any]
-    ) -> Any:
-        prompt = more[0] if more else options.get("prompt")
-        encoder = self.for_task(task) if name is None and prompt is None else self
-        return encoder.encode(inputs, name, *more, **{"task": task, **options})
 
     def embed(
         self,
@@ -539,104 +486,6 @@ class SentenceEncoder:
             raise UsageError(f"prompt_name `{name}` is unknown", remedy=remedy)
         return self.prompts[name]
 
-    def _prompt_name_of(self, task: str) -> str | None:
-        names = ("query",) if task == "query" else ("document", "passage", "corpus")
-        return next((name for name in names if name in self.prompts), None)
-
-    # ----- similarities
-
-    def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Compute the similarity of every text of `first` to every text of `second`, float32 (first, second).
-
-        Each argument is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one.
-        `similarity_fn_name` names the function. The cosine with a zero vector is 0. `options` go to :meth:`encode`.
-        """
-        rows, columns = (self._vectors_of(side, options) for side in (first, second))
-        if rows.shape[1] != columns.shape[1]:
-            size, other = rows.shape[1], columns.shape[1]
-            raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
-        return SIMILARITIES[self.similarity_fn_name].blocks(rows, columns)
-
-    def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Compute the similarity of the texts of `first` and `second` at the same position, float32 (texts,).
-
-        Both may be embeddings, as for :meth:`similarity`.
-        """
-        rows, others = (self._vectors_of(side, options) for side in (first, second))
-        if rows.shape != others.shape:
-            raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
-        return SIMILARITIES[self.similarity_fn_name].pairs(rows, others)
-
-    def _vectors_of(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
-        vectors = to_vectors(side)
-        if vectors is None:
-            texts = [side] if isinstance(side, str) else side
-            vectors = np.asarray(self.encode(texts, **{"convert_to_numpy": True, **options}))
-        return unit_rows(vectors) if self.similarity_fn_name == "cosine" else vectors
-
-    # ----- several processes
-
-    def start_multi_process_pool(self, target_devices: list[str] | None = None) -> EncoderPool:
-        """Start one process per device, by default per GPU or 4 on the CPU, for `pool` of :meth:`encode`."""
-        from .multi_process import EncoderPool, default_devices
-
-        return EncoderPool(self, target_devices or default_devices())
-
-    @staticmethod
-    def stop_multi_process_pool(pool: EncoderPool) -> None:
-        """Stop the processes of a pool."""
-        pool.close()
-
-    # ----- what LangChain and scikit-learn call
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed documents as lists of numbers, for LangChain."""
-        vectors: list[list[float]] = self.encode_document(texts).tolist()
-        return vectors
-
-    def embed_query(self, text: str) -> list[float]:
-        """Embed a query as a list of numbers, for LangChain."""
-        vector: list[float] = self.encode_query(text).tolist()
-        return vector
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed documents in another thread, for LangChain."""
-        import asyncio
-
-        return await asyncio.to_thread(self.embed_documents, texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        """Embed a query in another thread, for LangChain."""
-        import asyncio
-
-        return await asyncio.to_thread(self.embed_query, text)
-
-    def fit(self, texts: Any = None, y: Any = None) -> Self:
-        """Do nothing: in a pipeline of scikit-learn an encoder is trained already."""
-        return self
-
-    def transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
-        """Embed texts, for a pipeline of scikit-learn."""
-        vectors: NDArray[np.float32] = self.encode(texts)
-        return vectors
-
-    fit_transform = transform
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters that scikit-learn may change: `truncate_dim`."""
-        return {"truncate_dim": self.truncate_dim}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change the parameters that scikit-learn may change: `truncate_dim`."""
-        for name, value in params.items():
-            if name != "truncate_dim":
-                raise ValueError(f"an encoder has no parameter {name}, only truncate_dim")
-            self.truncate_dim = value
-        return self
-
-    def __sklearn_clone__(self) -> SentenceEncoder:
-        return copy.copy(self)
-
     # ----- folders
 
     def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -648,103 +497,3 @@ class SentenceEncoder:
         from .model_folder import save_copy
 
         return save_copy(folder, self, overwrite=overwrite)
-
-    def push_to_hub(
-        self,
-        repo_id: str,
-        *,
-        token: str | None = None,
-        private: bool | None = None,
-        commit_message: str | None = None,
-        revision: str | None = None,
-        dry_run: bool = False,
-    ) -> str:
-        """Write the encoder as `save_pretrained` does, and send it to a repository of the Hub.
-
-        Args:
-            repo_id: The repository `namespace/name`, which is created if it is missing.
-            token: The token of the Hub's client.
-            private: Refuse a repository that is public.
-            commit_message: The message of the commit.
-            revision: The branch.
-            dry_run: Write and check the folder, and send nothing.
-
-        Returns:
-            The URL of the repository; after a dry run its name.
-        """
-        from ..hub.publishing import check_redistribution, plan_push, send
-
-        with tempfile.TemporaryDirectory() as place:
-            folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
-            plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
-            check_redistribution(plan)
-            if dry_run:
-                log(f"{len(plan.files)} files for {repo_id}; nothing was sent")
-                return repo_id
-            pushed = send(plan, token=token, private=bool(private), commit_message=commit_message)
-        return pushed.url
-
-
-def _fetch_folder(name: str | os.PathLike[str], trust_remote_code: bool, **client: Any) -> Path:
-    """Return the folder of a model; weights of a model that is refused are not fetched."""
-    folder = model_folder(name, **client)
-    check_module_types(folder, trust_remote_code)
-    if not is_third_party(folder):
-        return folder
-    if optional_json(folder / "config.json").get("model_type") is not None:
-        from .backends.pooled_transformer import check_settings
-
-        check_settings(folder, folder, trust_remote_code)
-    return model_folder(name, any_type=True, with_code=trust_remote_code, **client)
-
-
-def _backend_of(model: Any, tokenizer: Any, processing: InputProcessing | None) -> Backend:
-    """Make the backend of a model object."""
-    if isinstance(model, Backend):
-        if processing is not None:
-            model.processing = processing
-        return model
-    if tokenizer is None:
-        raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
-    from .backends.pooled_transformer import PooledTransformer, processing_of
-    from .backends.torch_module import TorchModule
-
-    if is_of_transformers(model):
-        if tokenizer.pad_token_id is None:
-            raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-        processing, model = processing or processing_of(model, tokenizer), PooledTransformer(model)
-    elif processing is None:
-        processing = InputProcessing(num_final_special=count_final_special(tokenizer.backend_tokenizer))
-    return TorchModule(model, tokenizer, processing)
-
-
-def _best_device(backend: Backend) -> str | None:
-    """Return the accelerator of this machine for a PyTorch model; None where it computes on the CPU."""
-    if not backend.uses_accelerator:
-        return None
-    import torch
-
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return None if accelerator is None else accelerator.type
-
-
-def _former_names(inputs: Any, normalize_embeddings: bool, former: dict[str, Any]) -> tuple[Any, bool]:
-    """Follow the other names of arguments of `encode`."""
-    for name in ("sentences", "texts"):
-        if name in former and inputs is _MISSING:
-            inputs = former.pop(name)
-    if "normalize" in former:
-        normalize_embeddings = normalize_embeddings or former.pop("normalize")
-    if former or inputs is _MISSING:
-        what = (
-            f"got an unexpected keyword argument {next(iter(former))!r}" if former else "needs the argument 'inputs'"
-        )
-        raise TypeError(f"SentenceEncoder.encode() {what}")
-    return inputs, normalize_embeddings
-
-
-def _check_truncation(dimension: int, truncate_dim: int) -> None:
-    check_counts(truncate_dim=truncate_dim)
-    if truncate_dim > dimension:
-        what = f"embeddings of {dimension} components cannot be truncated to {truncate_dim}"
-        raise UsageError(what, remedy=f"keep 1 to {dimension} of them")

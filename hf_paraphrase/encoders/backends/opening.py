@@ -1,17 +1,25 @@
-"""Chooses and opens the backend of a model folder."""
+"""Chooses and opens the backend of a model folder, and makes the backend of a model object."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import load_model_folder
 from ...errors import UsageError, choice_of
-from ..architectures import encoder_class, third_party_type
+from ..architectures import encoder_class, is_of_transformers, third_party_type
 from .base import Backend
-from .batch_tokenizer import count_final_special
-from .sentence_transformers_files import PACKAGE_KINDS, check_module_types, module_kinds, read_processing
+from .batch_tokenizer import InputProcessing, count_final_special
+from .sentence_transformers_files import (
+    PACKAGE_KINDS,
+    check_module_types,
+    module_kinds,
+    optional_json,
+    read_processing,
+)
 from .static_table import read_static
 
 if TYPE_CHECKING:
@@ -89,3 +97,46 @@ def _refuse_arguments(kind: str, *given: Mapping[str, Any] | None) -> None:
     if any(given):
         what = f"model_kwargs and tokenizer_kwargs are for transformers, not for {kind}"
         raise UsageError(what, remedy="leave them out")
+
+
+def fetch_folder(name: str | PathLike[str], trust_remote_code: bool, **client: Any) -> Path:
+    """Return the folder of a model; weights of a model that is refused are not fetched."""
+    folder = model_folder(name, **client)
+    check_module_types(folder, trust_remote_code)
+    if not is_third_party(folder):
+        return folder
+    if optional_json(folder / "config.json").get("model_type") is not None:
+        from .pooled_transformer import check_settings
+
+        check_settings(folder, folder, trust_remote_code)
+    return model_folder(name, any_type=True, with_code=trust_remote_code, **client)
+
+
+def make_backend(model: Any, tokenizer: Any, processing: InputProcessing | None) -> Backend:
+    """Make the backend of a model object."""
+    if isinstance(model, Backend):
+        if processing is not None:
+            model.processing = processing
+        return model
+    if tokenizer is None:
+        raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
+    from .pooled_transformer import PooledTransformer, processing_of
+    from .torch_module import TorchModule
+
+    if is_of_transformers(model):
+        if tokenizer.pad_token_id is None:
+            raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
+        processing, model = processing or processing_of(model, tokenizer), PooledTransformer(model)
+    elif processing is None:
+        processing = InputProcessing(num_final_special=count_final_special(tokenizer.backend_tokenizer))
+    return TorchModule(model, tokenizer, processing)
+
+
+def find_best_device(backend: Backend) -> str | None:
+    """Return the accelerator of this machine for a PyTorch model; None where it computes on the CPU."""
+    if not backend.uses_accelerator:
+        return None
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return None if accelerator is None else accelerator.type
