@@ -34,11 +34,14 @@ _LISTS_OF_A_GROUP = 8
 _MANY_LISTS = 500
 _PAIRS_AT_A_TIME = 4096
 _NEW_AT_A_TIME = 512
+_PAIRS_THAT_WAIT = 32_768
 _ROUNDING = 1e-6
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """New vectors, earlier vectors and cosines, each (pairs,)."""
 PairTest = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+_Side = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Numbers (rows,) and shortened vectors (rows, components + 1)."""
 PairGroups = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
@@ -145,8 +148,8 @@ class IvfIndex:
             placed: The new vectors.
             threshold: Minimum cosine; by default the threshold of the index.
             skip: Returns for pairs of a new row and an earlier number which of them do not count.
-            group: Returns a group for each pair. Each list returns one pair per group, with the smallest earlier
-                number, so that memory does not grow with the number of near pairs.
+            group: Returns a group for each pair. Few pairs of each group are returned, among them that of the smallest
+                earlier number, so that memory does not grow with the number of near pairs.
             best: Look in all lists, and return about this number of nearest vectors from each list instead.
         """
         threshold = self._threshold if threshold is None else threshold
@@ -161,15 +164,25 @@ class IvfIndex:
             for first in range(0, self._lists[number].count, _MEMBERS_AT_A_TIME)
         ]
 
+        # Which pairs are the best is known once some are skipped.
+        early, late = (None, skip) if best is None else (skip, None)
+
         def compare(part: int) -> Pairs:
-            pairs = []
+            near, waiting, count = [], [], 0
             for rows, members, first in tasks[part::_PARTS]:
                 block = slice(first, min(first + _MEMBERS_AT_A_TIME, members.count))
-                earlier = _Side(members.numbers[block], members.short[block], self.vectors)
                 for start in range(0, len(rows), _NEW_AT_A_TIME):
-                    later = _side_of(placed, rows[start : start + _NEW_AT_A_TIME])
-                    pairs.append(self._compare(later, earlier, threshold, skip, group, best))
-            return _joined(pairs)
+                    some = rows[start : start + _NEW_AT_A_TIME]
+                    sides = (some, placed.short[some]), (members.numbers[block], members.short[block])
+                    pairs = self._candidates(*sides, threshold, early, best)
+                    waiting.append(pairs)
+                    count += len(pairs[0])
+                    # Lists have few pairs each: those of many lists are compared at once.
+                    if count > _PAIRS_THAT_WAIT:
+                        near.append(self._near(placed, waiting, self.vectors, threshold, late, group))
+                        waiting, count = [], 0
+            near.append(self._near(placed, waiting, self.vectors, threshold, late, group))
+            return _joined(near)
 
         return _joined(in_threads(compare, range(_PARTS), self._threads))
 
@@ -184,57 +197,59 @@ class IvfIndex:
     ) -> Pairs:
         """Finds near vectors among the new ones: for some rows (rows,) those `before` them, both ascending."""
 
-        def skip_later(later: NDArray[np.int64], earlier: NDArray[np.int64]) -> NDArray[np.bool_]:
-            skipped: NDArray[np.bool_] = earlier >= later
-            if skip is not None:
-                kept = np.flatnonzero(~skipped)
-                skipped[kept] = skip(later[kept], earlier[kept])
-            return skipped
-
         def compare(some: NDArray[np.int64]) -> Pairs:
-            earlier = _side_of(placed, some)
-            return self._compare(_side_of(placed, rows), earlier, self._threshold, skip_later, group, None)
+            sides = (rows, placed.short[rows]), (some, placed.short[some])
+            pairs = self._candidates(*sides, self._threshold, lambda new, old: old >= new)
+            return self._near(placed, [pairs], placed.vectors.__getitem__, self._threshold, skip, group)
 
         return _joined(in_threads(compare, np.array_split(before, _PARTS), self._threads))
 
-    def _compare(
-        self,
-        later: _Side,
-        earlier: _Side,
-        threshold: float,
-        skip: PairTest | None,
-        group: PairGroups | None,
-        best: int | None,
-    ) -> Pairs:
-        """Finds near pairs of two sets of vectors, of each group the first one."""
-        products = earlier.short @ later.short.T
-        least = np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
+    def _candidates(
+        self, later: _Side, earlier: _Side, threshold: float, skip: PairTest | None, best: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the pairs that their short vectors do not rule out: numbers of both sides, each (pairs,)."""
+        products = earlier[1] @ later[1].T
         # This order takes a quarter less time than the other: there are more earlier vectors.
-        flat = np.flatnonzero(products >= least)
+        flat = np.flatnonzero(products >= self._least(threshold))
         if not len(flat):
-            return flat, flat, np.empty(0)
-        old, new = np.divmod(flat, len(later.numbers))
+            return flat, flat
+        old, new = np.divmod(flat, len(later[0]))
         if skip is not None:
-            kept = ~skip(later.numbers[new], earlier.numbers[old])
+            kept = ~skip(later[0][new], earlier[0][old])
             flat, old, new = flat[kept], old[kept], new[kept]
         if best is not None:
             order = np.lexsort((-products.ravel()[flat], new))
             order = order[_ranks(new[order]) < best]
             old, new = old[order], new[order]
-        found = []
+        return later[0][new], earlier[0][old]
+
+    def _near(
+        self,
+        placed: PlacedVectors,
+        candidates: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
+        read: Callable[[NDArray[np.int64]], NDArray[np.float32]],
+        threshold: float,
+        skip: PairTest | None,
+        group: PairGroups | None,
+    ) -> Pairs:
+        """Returns the candidates whose cosine reaches the threshold, of each group the first one."""
+        nothing = np.empty(0, np.int64)
+        new, old = (np.concatenate(side) for side in zip((nothing, nothing), *candidates, strict=True))
+        if skip is not None and len(new):
+            kept = ~skip(new, old)
+            new, old = new[kept], old[kept]
         if group is None or not len(new):
-            cosines = self._cosines(later, earlier, new, old, least)
-            found.append((new, old, cosines))
+            found = [(new, old, self._cosines(placed, new, old, read, threshold))]
         else:
-            groups = group(later.numbers[new], earlier.numbers[old])
-            order = np.argsort(groups, kind="stable")
+            groups, found = group(new, old), []
+            order = np.lexsort((old, groups))
             groups, new, old = groups[order], new[order], old[order]
             width = 1
             while len(new):
                 # Try the first pairs of each group, and more of them in each round.
                 ranks = _ranks(groups)
                 some = np.flatnonzero(ranks < width)
-                cosines = self._cosines(later, earlier, new[some], old[some], least)
+                cosines = self._cosines(placed, new[some], old[some], read, threshold)
                 near = some[cosines >= threshold - _ROUNDING]
                 firsts = near[np.unique(groups[near], return_index=True)[1]]
                 found.append((new[firsts], old[firsts], cosines[np.searchsorted(some, firsts)]))
@@ -243,18 +258,27 @@ class IvfIndex:
         new, old, cosines = _joined(found)
         # At a threshold of 1 the rounding of vectors to float32 decides nothing.
         reached = cosines >= threshold - _ROUNDING
-        return later.numbers[new[reached]], earlier.numbers[old[reached]], cosines[reached]
+        return new[reached], old[reached], cosines[reached]
+
+    def _least(self, threshold: float) -> np.float32:
+        """Returns the least product in single precision of a pair whose cosine may reach a threshold."""
+        return np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
 
     def _cosines(
-        self, later: _Side, earlier: _Side, new: NDArray[np.int64], old: NDArray[np.int64], least: np.float32
+        self,
+        placed: PlacedVectors,
+        new: NDArray[np.int64],
+        old: NDArray[np.int64],
+        read: Callable[[NDArray[np.int64]], NDArray[np.float32]],
+        threshold: float,
     ) -> NDArray[np.float64]:
         """Computes the cosines of pairs (pairs,), -1 where the product in single precision rules them out."""
         cosines = np.full(len(new), -1.0)
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
-            read, places = np.unique(old[pairs], return_inverse=True)
-            one, other = later.vectors(later.numbers[new[pairs]]), earlier.vectors(earlier.numbers[read])[places]
-            left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= least)
+            numbers, places = np.unique(old[pairs], return_inverse=True)
+            one, other = placed.vectors[new[pairs]], read(numbers)[places]
+            left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= self._least(threshold))
             cosines[first + left] = unit_row_cosines(one[left], other[left])
         return cosines
 
@@ -272,19 +296,6 @@ class IvfIndex:
         leading = vectors @ self._components
         rest = np.einsum("ij,ij->i", vectors, vectors) - np.einsum("ij,ij->i", leading, leading)
         return np.column_stack([leading, np.sqrt(np.maximum(rest, 0.0))])
-
-
-@dataclass
-class _Side:
-    """Vectors to compare: their numbers (rows,), shortened (rows, components + 1), and how whole ones are read."""
-
-    numbers: NDArray[np.int64]
-    short: NDArray[np.float32]
-    vectors: Callable[[NDArray[np.int64]], NDArray[np.float32]]
-
-
-def _side_of(placed: PlacedVectors, rows: NDArray[np.int64]) -> _Side:
-    return _Side(rows, placed.short[rows], placed.vectors.__getitem__)
 
 
 def _joined(pairs: Iterable[Pairs]) -> Pairs:
