@@ -19,6 +19,6 @@ for folder in sys.argv[1:]:
     means = table[["similarity", "edit_distance"]].mean()
     texts = table.groupby("id")["sentence2"].apply(lambda group: list(map(count_ngrams, group)))
     diversity = np.mean([distance(*pair) for ngrams in texts for pair in combinations(ngrams, 2)])
-    cells = [f"{value:.2f}" for value in (results["pairs"] / results["candidates"], *means, diversity)]
+    cells = [f"{value:.2f}" for value in (results["pairs"] / max(1, results["candidates"]), *means, diversity)]
     example = " → ".join(table[["sentence1", "sentence2"]].iloc[0]) if len(table) else "–"
     print(f"| {folder} | {' | '.join(cells)} | {example} |")
