@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import os
@@ -56,7 +55,7 @@ EXPORTS: dict[str, dict[str, str]] = {}
 
 
 def lazy_exports(
-    package: str, names: Mapping[str, Sequence[str]] | None = None
+    package: str, names: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
 
@@ -66,7 +65,7 @@ def lazy_exports(
         package: The name of the package.
         names: The public names by the modules that define them, relative to the package: `{"data.folder": [...]}`.
     """
-    modules = {name: f".{module}" for module, listed in (names or _parsed(package)).items() for name in listed}
+    modules = {name: f".{module}" for module, listed in names.items() for name in listed}
     EXPORTS[package] = modules
 
     def get_attribute(name: str) -> Any:
@@ -81,13 +80,6 @@ def lazy_exports(
         return value
 
     return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), list(modules)
-
-
-def _parsed(package: str) -> dict[str, list[str]]:
-    loader: Any = sys.modules[package].__loader__
-    blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
-    imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
-    return {"." * (item.level - 1) + str(item.module): [alias.name for alias in item.names] for item in imports}
 
 
 class Registry(UserDict[str, Any]):

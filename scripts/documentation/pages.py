@@ -5,6 +5,7 @@ Below the code of a notebook is what it printed when it was last run.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import inspect
@@ -17,6 +18,7 @@ from typing import Any
 import hf_paraphrase
 from hf_paraphrase.commands.parser import VerbParser
 from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
+from stubs import function_stub
 
 PACKAGES = {
     "encoders": "Sentence encoders",
@@ -119,14 +121,27 @@ def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
     """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back."""
     verb, _, kind = typed.partition(" ")
     page = f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
-    fields = inspect.signature(recipe).parameters.values()
-    keywords = [f"{field.name}=…" for field in fields if field.default is field.empty]
     text, *sections = re.split(r"^(Args|Returns):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
-    lines = [f"## `{name}`", "", "```python", f"{name}({', '.join([*keywords, '…'])})", "```", "", text.strip(), ""]
-    lines += [f"Its keywords are the flags of [`hf-paraphrase {typed}`]({page}), with underscores.", ""]
+    lines = [f"## `{name}`", "", "```python", _signature(name, recipe), "```", "", text.strip(), ""]
+    flags = f"Its keywords are the flags of [`hf-paraphrase {typed}`]({page})"
+    lines += [f"{flags}; an `Input` is a path, a data set or a model.", ""]
     if "Returns" in sections:
         lines += [f"**Returns** {textwrap.dedent(sections[sections.index('Returns') + 1]).strip()}", ""]
     return "\n".join(lines)
+
+
+def _signature(name: str, recipe: Any) -> str:
+    """Returns the signature of the stubs, a parameter per line."""
+    (function,) = ast.parse(function_stub(name, recipe)).body
+    assert isinstance(function, ast.FunctionDef)
+    parameters = []
+    for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        shown = "" if default is None else f" = {ast.unparse(default)}"
+        parameters.append(f"    {ast.unparse(argument)}{shown},")
+    result = "" if function.returns is None else f" -> {ast.unparse(function.returns)}"
+    types = {"_Path": "Path", "_Input": "Input"}
+    text = "\n".join([f"{name}(", "    *,", *parameters, f"){result}"])
+    return re.sub(r"\b(_Path|_Input)\b", lambda match: types[match[0]], text)
 
 
 def notebook_page(path: Path) -> str:

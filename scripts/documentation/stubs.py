@@ -66,7 +66,7 @@ def stub(package: str) -> str:
         elif package != ROOT and name in EXPORTS[ROOT]:
             imports.add(f"from {ROOT} import {name}")
         else:
-            functions.append(_function(name, value))
+            functions.append(function_stub(name, value))
             imports |= _imports_of_return_type(value)
     names = sorted(["__version__", *EXPORTS[package]] if package == ROOT else EXPORTS[package])
     lines = [_HEADER, *([_MODULES] if functions else []), *sorted(imports), *([_TYPES] if functions else [])]
@@ -74,7 +74,7 @@ def stub(package: str) -> str:
     return _formatted("\n".join(lines) + "\n")
 
 
-def _function(name: str, recipe: Recipe[..., Any]) -> str:
+def function_stub(name: str, recipe: Recipe[..., Any]) -> str:
     """Returns the signature of a command's function, as it may be called."""
     hints = types_of_fields(recipe.settings)
     parameters = []
