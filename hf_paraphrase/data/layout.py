@@ -257,6 +257,11 @@ class HubFile(os.PathLike[str]):
         return self._url
 
 
+def _through(caches: str, file: str) -> str:
+    """Return the URL of a file through the caches of fsspec; `datasets` returns a path for `file://`."""
+    return f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}"
+
+
 def _remote_layout(path: FsspecPath) -> Layout:
     """Find the splits of a folder or file at a URL."""
     from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
@@ -265,7 +270,10 @@ def _remote_layout(path: FsspecPath) -> Layout:
         return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
     if not path.exists():
         raise InputError("no such file or data folder", path=path, remedy="check the URL")
+    # `datasets` lists no files through the caches of fsspec (`simplecache::s3://bucket/folder`).
     url = os.fspath(path).rstrip("/")
+    caches = "".join(re.findall(r"(?:simple|file|block)cache::", url))
+    url = url.removeprefix(caches)
     with name_load_errors(path):
         patterns: Any = None
         if (card := path / "README.md").is_file():
@@ -275,7 +283,9 @@ def _remote_layout(path: FsspecPath) -> Layout:
             default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
             patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
         resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
-        files = {str(split): [to_path(str(file)) for file in listed] for split, listed in resolved.items()}
+        files = {
+            str(split): [to_path(_through(caches, str(file))) for file in listed] for split, listed in resolved.items()
+        }
     kinds = [kind_of_rows(Path(file.name)) for listed in files.values() for file in listed]
     kind = max(filter(None, kinds), key=kinds.count, default=None)
     if kind is None:

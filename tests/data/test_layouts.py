@@ -343,3 +343,11 @@ def test_a_malformed_card_and_one_whose_files_do_not_exist_are_input_errors_that
     (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
     with pytest.raises(InputError, match=message):
         open_rows(tmp_path)
+
+
+@pytest.mark.parametrize("scheme", ["file://", "simplecache::file://"])
+def test_a_folder_at_a_url_opens_also_through_a_cache_of_fsspec(scheme, tmp_path):
+    table = pa.table({"sentence1": ["a b", "c d"], "sentence2": ["e f", "g h"]})
+    (tmp_path / "data").mkdir()
+    pq.write_table(table, tmp_path / "data/train-00000-of-00001.parquet")
+    assert open_rows(f"{scheme}{tmp_path}", split="train").read().to_pydict() == table.to_pydict()
