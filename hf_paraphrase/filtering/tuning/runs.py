@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.files import atomic_write_text
 from ...data.folder import DataFolder
+from ...data.labels import PairLabels, find_label
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
@@ -33,7 +35,7 @@ RUNS = "runs"
 class SelectionPool:
     """Choose the rows that `filter` keeps among the trainable ones, once for each range and seed.
 
-    A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
+    A row with an empty side, or with a label of another pair, is in no selection, so that a sample is of the size that
     was asked for wherever enough rows are left.
 
     Attributes:
@@ -47,9 +49,20 @@ class SelectionPool:
         self._selected: dict[tuple[Sequence[str], int], tuple[NDArray[np.int64], int]] = {}
         columns = self._pairs.schema().names
         self.one_per_reference = "best" if "rank" in columns else None
-        self.usable = ["length_reference>0", "length>0", *(["label==1"] if "label" in columns else [])]
+        self.usable = ["length_reference>0", "length>0", *self._label_selection()]
         check_any_left(choose_rows(self._pairs, "train", FilterPipeline(keep=self.usable)), "train", self._pairs)
         self.sentences: pa.Table = self._pairs.table(columns=list(SIDES))
+
+    def _label_selection(self) -> list[str]:
+        """Select the labels that mean a paraphrase, however the data spells or numbers them."""
+        if (label := find_label(self._pairs.schema().names)) is None:
+            return []
+        values = self._pairs.table(columns=[label])[label].unique().drop_null()
+        names = {label: self._pairs.class_names(label)}
+        meanings = PairLabels(label, names, path=str(self.folder)).read(values)
+        positive = values.filter(pc.equal(meanings, 1)).to_pylist() or [1]
+        texts = [value if isinstance(value, str) else f"{float(value):g}" for value in positive]
+        return [f"{label} in {','.join(map(repr, texts))}"]
 
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
         """Take the steps of `filter`: the selections, one translation a reference, the sample.

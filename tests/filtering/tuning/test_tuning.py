@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from datasets import ClassLabel, Features, Value
 from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.filter_pipeline import FilterPipeline, choose_rows
+from hf_paraphrase.filtering.pair_batch import SIDES
 from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
 from hf_paraphrase.filtering.tuning.results import (
     Cell,
@@ -63,8 +65,25 @@ def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(
     assert np.flatnonzero(choice.kept).tolist() == good
     table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
     write_split(tmp_path / "none", "train", [table], table.schema)
-    with pytest.raises(InputError, match="nothing is left after `label==1`"):
+    with pytest.raises(InputError, match="nothing is left after `label in '1'`"):
         SelectionPool(tmp_path / "none", 5)
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        ("label", pa.array([0, 1, 0])),
+        ("label", pa.array(["entailment", "neutral", " Entailment"])),
+        ("is_duplicate", pa.array([True, False, True])),
+    ],
+)
+def test_labels_of_every_kind_select_the_paraphrases(column, labels, tmp_path):
+    table = pa.table({"sentence1": ["a", "b", "c"], "sentence2": ["d", "e", "f"], column: labels})
+    if labels.type == pa.int64():
+        features = Features({**dict.fromkeys(SIDES, Value("string")), "label": ClassLabel(names=["entailment", "no"])})
+        table = table.replace_schema_metadata(features.arrow_schema.metadata)
+    write_split(tmp_path, "train", [table], table.schema)
+    assert SelectionPool(tmp_path, 5).select((), 0)[0].tolist() == [0, 2]
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
