@@ -234,7 +234,7 @@ def train_classifier(
     """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
 
 def fingerprint(*, output: _Path, data: _Input | Sequence[_Input], overwrite: bool = False) -> Fingerprints:
-    """Write a list of fingerprints of evaluation sets, and return those of each set."""
+    """Write the fingerprints of evaluation sets to a list, and return the sets."""
 
 def prepare_bitext(
     *,
@@ -249,6 +249,7 @@ def prepare_bitext(
     decontaminate_ngrams: int | None = None,
     decontaminate_similarity: float | None = None,
     decontaminate_encoder: _Input = "builtin",
+    moses_escapes: bool = False,
     on_error: str = "raise",
     max_pairs: int | None = None,
     source_file: _Input | None = None,
@@ -260,6 +261,7 @@ def prepare_bitext(
     dataset: _Input | None = None,
     subset: str | None = None,
     split: str = "train",
+    keep_columns: bool = False,
     validation_source_file: _Input | None = None,
     validation_target_file: _Input | None = None,
     test_source_file: _Input | None = None,
@@ -290,6 +292,7 @@ def prepare_pairs(
     decontaminate_ngrams: int | None = None,
     decontaminate_similarity: float | None = None,
     decontaminate_encoder: _Input = "builtin",
+    moses_escapes: bool = False,
     on_error: str = "raise",
     max_pairs: int | None = None,
     tsv: _Input = "",
@@ -969,7 +972,7 @@ def train_tokenizer(
     """Learn a tokenizer from text and write its folder, with card and record."""
 
 def env(*, json: bool = False) -> Environment:
-    """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
+    """Find the versions of Python and of the main packages, the processor and the accelerators."""
 
 def back_translate(
     *,
@@ -1003,7 +1006,7 @@ def back_translate(
     max_sentences: int | None = None,
     shard_size: int = 1000,
 ) -> DataFolder:
-    """Translates the source side of a bitext, and keeps the n-best lists as paraphrases of its English side."""
+    """Translate the source side of a bitext, and keep the n-best lists as paraphrases of its English side."""
 
 def evaluate_nmt(
     *,
@@ -1031,7 +1034,7 @@ def evaluate_nmt(
     overwrite: bool = False,
     update_card: bool = False,
 ) -> EvaluatedTranslation:
-    """Translates the source side of a bitext, and measures BLEU, chrF2 and TER against the target side."""
+    """Translate the source side of a bitext, and measure BLEU, chrF2 and TER against the target side."""
 
 def lexical_table(
     *,
@@ -1043,7 +1046,7 @@ def lexical_table(
     max_sentences: int | None = None,
     overwrite: bool = False,
 ) -> LexicalTable:
-    """Estimates how the source units of a translation model are translated, and writes it to a file."""
+    """Estimate how the source subwords of a translation model are translated, and write it to a file."""
 
 def train_nmt(
     *,
@@ -1084,4 +1087,4 @@ def train_nmt(
     max_dev_pairs: int = 1000,
     precision: str = "auto",
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Trains a translation model on bitext, with the weights of the best dev BLEU at the end."""
+    """Train a translation model on bitext, with the weights of the best dev BLEU at the end."""

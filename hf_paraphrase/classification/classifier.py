@@ -22,7 +22,7 @@ from ..models.registry import model_class
 from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
 from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import CPU
-from ..training.word_vectors import Coverage, WordVectors, initial_embeddings
+from ..training.word_vectors import Coverage, WordVectors, fill_embeddings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -87,10 +87,7 @@ def tokenize(
 def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
     """Write initial vectors into the first rows of an encoder's embeddings; return how many of the words have one."""
     counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
-    size = encoder.embeddings.shape[1]
-    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=seed)
-    with torch.no_grad():
-        encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
+    coverage = fill_embeddings(encoder.embeddings, tokenizer, vectors, counts, seed)
     log(f"initial vectors: {coverage}")
     return coverage
 

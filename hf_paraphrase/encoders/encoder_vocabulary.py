@@ -24,7 +24,7 @@ from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
-from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
+from ..training.word_vectors import Coverage, WordVectors, fill_embeddings, words_of_tokens
 from .architectures import (
     DROPOUTS,
     architecture_of,
@@ -180,8 +180,6 @@ def untrained_model(
     seed: int,
 ) -> tuple[PreTrainedModel, Coverage | None]:
     """Make the encoder with its initial vectors, and count the words that have one (None without such vectors)."""
-    import torch
-
     vectors = vocabulary.vectors
     kind = architecture_of(settings.model_type)
     # Trigrams that are to be skipped do not get past their tokenizer.
@@ -200,11 +198,8 @@ def untrained_model(
         return model, None
     embeddings = model.get_parameter("embeddings")
     words, occurring = vocabulary.words, counts(len(embeddings))[: len(vocabulary.words)]
-    matrix, coverage = initial_embeddings(words, vectors, occurring, dimension=embeddings.shape[1], seed=seed)
-    with torch.no_grad():
-        # Tokens after the words, e.g. trigrams, keep their random start.
-        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
-    return model, coverage
+    # Tokens after the words, e.g. trigrams, keep their random start.
+    return model, fill_embeddings(embeddings, words, vectors, occurring, seed)
 
 
 def prepare_encoder(

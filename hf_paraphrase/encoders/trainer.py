@@ -91,8 +91,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     Args:
         model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours, of transformers (mean of
-            its token vectors) or of the user's class (see :mod:`.kinds`), the folder or Hub name of one of these or of
-            sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS`, which is then made.
+            its token vectors) or of the user's class (see :mod:`.architectures`), the folder or Hub name of one of these or
+            of sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS`, which is then made.
         train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, or the result of
             :func:`~.encoded_pairs.encode_pairs`.
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
@@ -408,12 +408,12 @@ def _pair_objective(
 
 
 class _AfterUpdate(TrainerCallback):
-    """Forgets the gradients of the objective after each update, as the Trainer does with the model's, and tells it."""
+    """Clear the gradients of the objective after each update and notify it."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective
 
     def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Does both."""
+        """Clear the gradients and notify the objective."""
         self.objective.zero_grad()
         self.objective.after_update()

@@ -16,7 +16,7 @@ from .sharded_output import ShardedOutput
 
 
 def merge_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
-    """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
+    """Add up the reports of shards, one at a time, and write `skipped.jsonl`; return results to record."""
     results: dict[str, Any] = dict.fromkeys([*counts, "skipped_sentences"], 0)
 
     def lines() -> Iterator[str]:
@@ -30,7 +30,7 @@ def merge_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) 
 
 
 def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any]) -> None:
-    """Turns finished shards into a data folder with the card of that name, of `values` and what the data say."""
+    """Turn finished shards into a data folder with the card of that name, of `values` and what the data say."""
     data = DataFolder(output.current)
     first = next(iter(data.batches("train", batch_size=250)), None)
     examples = [row for row in ([] if first is None else first.to_pylist()) if row["rank"] == 0][:5]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Connects this process to the cluster until the block ends, unless it is connected already."""
+    """Connect this process to the cluster until the block ends, unless it is connected already."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
@@ -47,7 +47,7 @@ def connected(address: str | None) -> Iterator[None]:
 def run_on_ray(
     job: ShardJob, shards: Sequence[Shard], folder: Path, *, settings: ShardSettings, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards on the connected cluster, and yields each when it is complete."""
+    """Make shards on the connected cluster, and yield each when it is complete."""
     import ray
 
     wanted = {"CPU": settings.ray_cpus, "GPU": settings.gpus_of_worker}
@@ -92,7 +92,7 @@ def _explained(error: Any, shard: Shard) -> Exception:
 
 
 def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: Path, threads: int, version: str) -> None:
-    """Writes a shard in a worker, whose relative paths then mean what they mean in the run."""
+    """Write a shard in a worker, whose relative paths then mean what they mean in the run."""
     from .shards import limit_threads, write_shard
 
     if version != __version__:

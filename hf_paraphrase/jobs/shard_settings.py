@@ -18,7 +18,7 @@ _Function = TypeVar("_Function", bound=BatchFunction)
 
 
 def shard_size_setting(rows: str, **constraints: Any) -> Any:
-    """Declares the field `shard_size` of a job over `rows`, with the constraints of :func:`..settings.setting`."""
+    """Declare the field `shard_size` of a job over `rows`, with the constraints of :func:`..settings.setting`."""
     help = f"{rows} per shard, the unit of work; by default a sixteenth of the split, at least 10,000, at most 250,000"
     return setting(help, None, at_least=1, **constraints)
 
@@ -64,12 +64,12 @@ class ShardSettings(Settings):
     )
 
     def record(self) -> dict[str, Any]:
-        """Returns the fields that determine the output, without those of the machine."""
+        """Return the fields that determine the output, without those of the machine."""
         elsewhere = {"shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
         return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
-        """Refuses values that do not fit, and what does not go with Ray."""
+        """Refuse values that do not fit, and what does not go with Ray."""
         super().check()
         _ = self.part  # raises if it is malformed
         if self.computes_here:
@@ -95,7 +95,7 @@ class ShardSettings(Settings):
         return float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
 
     def here(self, function: _Function) -> _Function:
-        """Returns a function for this process to open the model of: on the CPU if workers do the work."""
+        """Return a function for this process to open the model of: on the CPU if workers do the work."""
         return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property

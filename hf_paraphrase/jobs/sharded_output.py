@@ -42,16 +42,16 @@ class ShardedOutput(Artefact):
         super().__exit__(*error)
 
     def discard(self) -> None:
-        """Removes an incomplete run without usable shards."""
+        """Remove an incomplete run without usable shards."""
         shutil.rmtree(self.work, ignore_errors=True)
 
     def begin(self) -> Path:
-        """Returns the folder that becomes the output, which all parts share."""
+        """Return the folder that becomes the output, which all parts share."""
         self.checkpoint(REPORTS)
         return self.staging
 
     def own(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Returns the shards of this run; there must be at least as many shards as parts."""
+        """Return the shards of this run; there must be at least as many shards as parts."""
         if self.part is None:
             return list(shards)
         number, count = self.part
@@ -61,7 +61,7 @@ class ShardedOutput(Artefact):
         return list(shards[number - 1 :: count])
 
     def run(self, job: ShardJob, shards: Sequence[Shard], *, what: str, unit: str, workers: int = 1) -> None:
-        """Makes the missing shards; finished shards survive an error."""
+        """Make the missing shards; finished shards survive an error."""
         staging = self.begin()
         left = [shard for shard in shards if not shard.is_finished(staging)]
         total = sum(shard.rows for shard in shards)
@@ -76,7 +76,7 @@ class ShardedOutput(Artefact):
                 pass
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:
-        """Returns whether all shards exist and this run finishes the output."""
+        """Return whether all shards exist and this run finishes the output."""
         if self.part is None:
             return True
         if not self._stack.enter_context(self.finishing()):

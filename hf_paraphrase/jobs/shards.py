@@ -46,11 +46,11 @@ class Shard:
         return self.stop - self.start
 
     def path(self, folder: Path) -> Path:
-        """Returns the path of its rows, a name that `load_dataset` knows."""
+        """Return the path of its rows, a name that `load_dataset` knows."""
         return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
 
     def report(self, folder: Path) -> Path:
-        """Returns where its report is written, last; it is no part of the output."""
+        """Return where its report is written, last; it is no part of the output."""
         return folder.parent / REPORTS / f"{self.split}-{self.index:05d}.json"
 
     def is_finished(self, folder: Path) -> bool:
@@ -67,12 +67,12 @@ class ShardJob:
     batch_size: int
 
     def schema(self, split: str, source: str | None = None) -> pa.Schema:
-        """Returns the schema of the result; the function opens its models, so that a missing one is an error here."""
+        """Return the schema of the result; the function opens its models, so that a missing one is an error here."""
         return self.functions[split](self.folder.schema(source or split).empty_table()).schema
 
 
 def cut(split: str, rows: int, size: int | None = None, *, source: str | None = None) -> list[Shard]:
-    """Cuts a split to make from `source` into shards of `size` rows, by default a sixteenth, 10,000 to 250,000.
+    """Cut a split to make from `source` into shards of `size` rows, by default a sixteenth, 10,000 to 250,000.
 
     There are as many as the five digits in their names allow.
     """
@@ -85,7 +85,7 @@ def cut(split: str, rows: int, size: int | None = None, *, source: str | None = 
 def run_shards(
     job: ShardJob, shards: Sequence[Shard], output: Path, *, workers: int = 1, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards in several processes and yields each when it is complete; complete shards survive an error."""
+    """Make shards in several processes and yield each when it is complete; complete shards survive an error."""
     if workers <= 1 or len(shards) <= 1:
         for shard in shards:
             write_shard(job, shard, output, progress)
@@ -109,7 +109,7 @@ def run_shards(
 
 
 def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = no_progress) -> None:
-    """Writes the rows of a shard, then its report, each renamed when it is complete."""
+    """Write the rows of a shard, then its report, each renamed when it is complete."""
     total: Report = {}
     schema = job.schema(shard.split, shard.source)
     # Numbers of vectors do not repeat, and a reader does not know beforehand how long lists of repeated ones become.
@@ -127,13 +127,13 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
 
 
 def reports(shards: Iterable[Shard], output: Path) -> Iterator[Report]:
-    """Reads the reports of finished shards, one at a time."""
+    """Read the reports of finished shards, one at a time."""
     for shard in shards:
         yield json.loads(shard.report(output).read_text(encoding="utf-8"))
 
 
 def limit_threads(threads: int) -> None:
-    """Limits the threads of a new process, in which PyTorch and `tokenizers` are not imported yet."""
+    """Limit the threads of a new process, in which PyTorch and `tokenizers` are not imported yet."""
     os.environ.update(OMP_NUM_THREADS=str(threads), TOKENIZERS_PARALLELISM="false")
     pa.set_cpu_count(threads)
 
@@ -153,7 +153,7 @@ def _begin_process(job: ShardJob) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends this process with its parent: one that was killed could not tell it."""
+    """End this process with its parent: one that was killed could not tell it."""
     parent = parent_process()
     if parent is not None:
         parent.join()

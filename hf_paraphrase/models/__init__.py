@@ -1,8 +1,7 @@
-"""The models as transformers knows them: `configuration_x.py`, `modeling_x.py`, `tokenization_x.py`, shared layers.
+"""The models of the package, in the file layout of transformers.
 
-A model's files import torch, transformers and their siblings only, so that a folder that `save_pretrained` writes
-takes along exactly what it needs to open elsewhere. `registry` lists the model types and makes the Auto
-classes know them.
+A model's files import only torch, transformers and their siblings. `save_pretrained` copies these files into the
+model's folder, which then opens without this package. `registry` registers the model types with the Auto classes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What encoders that average the vectors of tokens have in common; it travels with their weights."""
+"""The base class of encoders that average token vectors; saved with their weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AveragingModel(WordVectorModel):
     def _vectors_and_mean(
         self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool
     ) -> tuple[Tensor | None, Tensor]:
-        """Computes the token vectors (batch, length, hidden_size) or None, and their mean (batch, hidden_size)."""
+        """Compute the token vectors (batch, length, hidden_size) or None, and their mean (batch, hidden_size)."""
         lengths = mask.sum(1)
         keep: Tensor | None = None
         word_dropout = getattr(self.config, "word_dropout", 0.0)
@@ -36,7 +36,7 @@ class AveragingModel(WordVectorModel):
         needed = return_token_vectors or elementwise
         vectors = self._token_vectors(input_ids, mask, lengths, keep) if needed else None
         if elementwise and vectors is not None:
-            # What is zero stays so.
+            # Dropout leaves zeros at zero.
             vectors = functional.dropout(vectors, self.config.dropout)
             mean = vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
         else:
@@ -44,13 +44,13 @@ class AveragingModel(WordVectorModel):
         return vectors if return_token_vectors else None, mean
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes the token vectors (batch, length, hidden_size); `keep` (batch, length) scales each, None for 1."""
+        """Compute the token vectors (batch, length, hidden_size); `keep` (batch, length) scales each, None for 1."""
         vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
         vectors = vectors * mask.unsqueeze(2)
         return vectors if keep is None else vectors * keep.unsqueeze(2)
 
     def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        """Computes means over `tokens` (total,) laid end to end, as many as `lengths` (batch,), weighted by `keep`."""
+        """Compute means of sentences of `lengths` (batch,) over concatenated `tokens` (total,) times `keep`."""
         if tokens.numel() == 0:
             return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
         offsets = lengths.cumsum(0) - lengths

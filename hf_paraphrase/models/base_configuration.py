@@ -1,4 +1,4 @@
-"""What the configurations of our models have in common; it travels with each of them."""
+"""The base classes of our configurations; saved with each model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from transformers import AutoConfig, PreTrainedConfig
 
 _PACKAGE = "hf_paraphrase.models"
-"""Where these files are installed; a copy that travels with a model registers nothing."""
+"""The installed package; a copy saved with a model registers nothing."""
 _DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 
 
@@ -17,16 +17,16 @@ class ModelConfig(PreTrainedConfig):
     """Fields and checks that our configurations share.
 
     Args:
-        pad_token_id: The id that fills up short sentences of a batch; it never counts.
-        unk_token_id: The id of unknown words, which have a trained vector and count like any other.
+        pad_token_id: The id of padding, which never counts.
+        unk_token_id: The id of unknown words. They share a trained vector and count like other words.
         initializer_range: The standard deviation of the random initial word vectors.
-        dropout: The probability with which a single component of a vector is dropped in training.
-        word_dropout: The probability with which the whole vector of a word is dropped in training; means are still
-            taken over all words. At most one kind of dropout may be above 0.
+        dropout: The probability of dropping a single component of a vector in training.
+        word_dropout: The probability of dropping the whole vector of a word in training. Means still divide by the
+            number of all words. At most one kind of dropout may be above 0.
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """The allowed values of fields that name one of several kinds."""
+    """The allowed values of each field that is a choice."""
     # As `register_for_auto_class` sets it: the code is saved with the weights.
     _auto_class = "AutoConfig"
 
@@ -36,13 +36,13 @@ class ModelConfig(PreTrainedConfig):
     label2id: dict[str, int] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Registers the configuration with `AutoConfig`."""
+        """Register the configuration with `AutoConfig`."""
         super().__init_subclass__(**kwargs)
         if cls.model_type and cls.__module__.rpartition(".")[0] == _PACKAGE:
             AutoConfig.register(cls.model_type, cls, exist_ok=True)
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Checks the fields, and registers the model where the Auto classes of models are imported."""
+        """Check the fields, and register the model where the Auto classes of models are imported."""
         is_of_package = type(self).__module__.rpartition(".")[0] == _PACKAGE
         if is_of_package and "transformers.models.auto.modeling_auto" in sys.modules:
             # An import statement would make the registry travel.
@@ -69,20 +69,19 @@ class RecurrentLayersConfig(ModelConfig):
     Args:
         vocab_size: The number of word vectors.
         hidden_size: The dimension of the sentence embedding.
-        cell: `lstm` (papers 000 and 001) or `gru` (paper 003).
-        peepholes: Whether the gates of the LSTM see its cell through diagonal weights. None: they do, as in the
-            reference code of paper 000.
-        output_gate: Whether the LSTM has an output gate; without one its state is tanh of its cell.
-        candidate_activation: The function f of the GRU's candidate state, `leaky_relu` (paper 003) or `tanh`.
-        negative_slope: The slope of the leaky ReLU below zero; the paper is silent, 0.2 is TensorFlow's default.
+        cell: `lstm` or `gru` (Wieting and Gimpel 2017).
+        peepholes: Whether the gates of the LSTM read its cell through diagonal weights. None means True for an LSTM,
+            as in the reference code of Wieting et al. (2017).
+        output_gate: Whether the LSTM has an output gate. Without one, its state is tanh of its cell.
+        candidate_activation: The activation of the GRU's candidate state, `leaky_relu` or `tanh`.
+        negative_slope: The slope of the leaky ReLU below zero. The default is TensorFlow's; the paper names none.
         bidirectional: Whether a second network reads each sentence from its end.
-        direction_merge: How the states of both become one, `concat` or `sum`.
-        skip_unknown: Whether unknown words are left out like padding instead, save in sentences of nothing else.
-        variational_dropout: The probability with which a component of the word vectors, and one of the recurrent
-            state on its way into the next step, is dropped in training, the same at every step of a sentence (Gal and
-            Ghahramani 2016).
+        direction_merge: How the states of both networks are merged, `concat` or `sum`.
+        skip_unknown: Whether unknown words are skipped like padding, except in sentences of unknown words only.
+        variational_dropout: The probability of dropping a component of the word vectors and of the recurrent state in
+            training, with one mask for all steps of a sentence (Gal and Ghahramani 2016).
         initializer_range: The standard deviation of the random initial word vectors (`lstm`), or the bound of their
-            uniform distribution (`gru`, paper 003 section 3.2).
+            uniform distribution (`gru`).
     """
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -112,7 +111,7 @@ class RecurrentLayersConfig(ModelConfig):
         return "uniform" if self.cell == "gru" else "normal"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Fills in `peepholes` and checks that the fields fit together."""
+        """Fill in `peepholes` and check that the fields fit together."""
         if self.peepholes is None:
             self.peepholes = self.cell == "lstm"
         if self.cell == "gru" and (self.peepholes or not self.output_gate):

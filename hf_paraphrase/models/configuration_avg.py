@@ -12,12 +12,11 @@ class AvgConfig(ModelConfig):
 
     Args:
         hidden_size: The dimension of the word vectors and of the sentence embedding.
-        skip_unknown: Leave unknown words out of the mean, as sentence encoders over pieces do (Wieting et al. 2019);
-            only where a sentence has no other word does their vector count. False counts them like any word, as
-            paper 000 does.
-        initial_distribution: That of the random initial vectors: `normal`, or `uniform` as in paper 003 (section 3.2).
-        initializer_range: Its standard deviation, or the bound of the uniform distribution.
-        normalize: Always false: it tells other readers of the folder (model2vec) not to normalise the embeddings.
+        skip_unknown: Leave unknown words out of the mean (Wieting et al. 2019), except in sentences of unknown words
+            only. False counts them like any word (Wieting et al. 2017).
+        initial_distribution: The distribution of the random initial vectors, `normal` or `uniform`.
+        initializer_range: The standard deviation of the normal distribution, or the bound of the uniform one.
+        normalize: Always false. It tells model2vec not to normalise the embeddings.
     """
 
     model_type = "avg"
@@ -34,14 +33,14 @@ class AvgConfig(ModelConfig):
     initial_distribution: str = "normal"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Checks the fields."""
+        """Check the fields."""
         if self.normalize:
             raise ValueError("an Avg model does not normalise: pass normalize=True to encode instead")
         super().__post_init__(**kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """Returns the saved fields, and `max_length` null: without it model2vec truncates texts to 512 tokens.
+        """Return the saved fields, and `max_length` null: without it model2vec truncates texts to 512 tokens.
 
-        transformers takes that name for a setting of generation, so it is no attribute here.
+        It is no attribute, because transformers reads an attribute of that name as a setting of generation.
         """
         return {**super().to_diff_dict(), "max_length": None}

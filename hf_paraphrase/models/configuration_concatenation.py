@@ -12,14 +12,14 @@ from .base_configuration import ModelConfig
 class ConcatenationConfig(ModelConfig):
     """Configuration of `ConcatenationModel`.
 
-    `vocab_size` (the sum of `vocab_sizes`) and `hidden_size` (`part_size` times the number of parts, the dimension of
-    the embedding) follow from the others.
+    `vocab_size` is the sum of `vocab_sizes`. `hidden_size`, the dimension of the embedding, is `part_size` times the
+    number of parts.
 
     Args:
-        vocab_sizes: The number of token vectors of each part. The ids of a part follow those of the part before.
+        vocab_sizes: The number of token vectors of each part. The parts occupy consecutive ranges of ids.
         part_size: The dimension of the token vectors, the same for all parts.
         part_weights: The weight of each part in the cosine of two sentences, above 0, with any sum; see
-            `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
+            `ConcatenationModel`. None leaves the means as they are.
     """
 
     model_type = "concatenation"
@@ -31,7 +31,7 @@ class ConcatenationConfig(ModelConfig):
     part_weights: Sequence[float] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Computes the derived sizes and checks the fields."""
+        """Compute the derived sizes and check the fields."""
         sizes = self.vocab_sizes = list(self.vocab_sizes)
         if not sizes or min(sizes) < 1 or self.part_size < 1:
             raise ValueError(f"each part needs at least one token vector, not {sizes} of size {self.part_size}")
@@ -41,7 +41,7 @@ class ConcatenationConfig(ModelConfig):
                 raise ValueError(f"part_weights has {len(weights)} weights for {len(sizes)} parts")
             if not all(0 < weight < math.inf for weight in weights):
                 raise ValueError(f"part_weights must be above 0 and finite, not {weights}")
-        # They are written to config.json for other readers, and computed again when it is read.
+        # Saved for other readers of config.json, and computed again on loading.
         self.vocab_size = kwargs["vocab_size"] = sum(sizes)
         self.hidden_size = kwargs["hidden_size"] = self.part_size * len(sizes)
         super().__post_init__(**kwargs)

@@ -11,13 +11,13 @@ class GranConfig(RecurrentLayersConfig):
     """Configuration of `GranModel`.
 
     Args:
-        hidden_size: The dimension of the word vectors, of the recurrent state and of the sentence embedding: the gate
-            multiplies word vectors component by component, so all three must be one.
-        variational_dropout_of: What `variational_dropout` acts on: `words`, the word vectors, those that are averaged
-            among them, and the recurrent state; or `network`, the inputs of the recurrent network and of the gate, and
-            the recurrent state (Gal and Ghahramani 2016), so that the word vectors that are averaged stay whole.
-        **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
-            become h_t: `concat`, put side by side, followed by a dense layer with tanh, or `sum`.
+        hidden_size: The dimension of the word vectors, of the recurrent state and of the sentence embedding. All are
+            equal, because the gate multiplies word vectors component by component.
+        variational_dropout_of: Where `variational_dropout` acts besides the recurrent state. `words` drops components
+            of the word vectors everywhere. `network` drops components of the inputs of the recurrent network and of
+            the gate (Gal and Ghahramani 2016), and averages the whole word vectors.
+        **kwargs: The settings of `RecurrentLayersConfig`. With `direction_merge="concat"` a dense layer with tanh
+            follows the concatenated states.
     """
 
     model_type = "gran"
@@ -30,7 +30,7 @@ class GranConfig(RecurrentLayersConfig):
     variational_dropout_of: str = "words"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Keeps a network of an old folder without peepholes."""
+        """Keep a network of an old folder without peepholes."""
         # Every saved configuration names the version that wrote it.
         if self.peepholes is None and self.transformers_version is not None:
             self.peepholes = False

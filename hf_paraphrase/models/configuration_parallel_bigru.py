@@ -8,21 +8,19 @@ from .base_configuration import ModelConfig
 
 
 class ParallelBiGruConfig(ModelConfig):
-    """Configuration of `ParallelBiGruModel`; the defaults are the sizes of paper 002, sections 3.1 and 3.2.
+    """Configuration of `ParallelBiGruModel`; with the sizes of Grégoire and Langlais (2017) as defaults.
 
     Args:
-        source_vocab_size: The number of word vectors of the source language. The paper's has 126,000 to 140,000 words,
-            the most where digits are kept.
-        target_vocab_size: The same for the target language; the paper's has 103,000 to 119,000.
+        source_vocab_size: The number of word vectors of the source language; 126,000 to 140,000 in the paper.
+        target_vocab_size: The same for the target language; 103,000 to 119,000 in the paper.
         embedding_size: The dimension of the word vectors of both languages.
         hidden_size: The dimension of the recurrent state in each direction; a sentence vector is twice as long.
-        score_layer: `bilinear`, sigmoid(h_S' M h_T + b) (the paper's equation 1), or `product_difference`, a hidden
-            layer with tanh over the product and the absolute difference of the sentence vectors (the authors' later
-            code).
+        score_layer: `bilinear`, sigmoid(h_S' M h_T + b) (equation 1), or `product_difference`, a hidden layer with
+            tanh over the product and the absolute difference of the sentence vectors (the authors' later code).
         score_hidden_size: The size of that hidden layer.
-        share_rnn: Whether both languages are read by the same recurrent weights (the authors' later code). The paper
-            says that the network is "built for both" with separate vocabularies, which is taken to mean two networks.
-        source_lang: Language code of the source side, for cards; `target_lang` is that of the other.
+        share_rnn: Whether both languages share the recurrent weights, as in the authors' later code.
+        source_lang: The language code of the source, for model cards.
+        target_lang: The language code of the target.
     """
 
     model_type = "parallel_bigru"

@@ -11,11 +11,11 @@ class RecurrentConfig(RecurrentLayersConfig):
     """Configuration of `RecurrentModel`.
 
     Args:
-        embedding_size: The dimension of the word vectors; None: that of the sentence embedding.
+        embedding_size: The dimension of the word vectors; None means `hidden_size`.
         pooling: The sentence embedding is the `last` state of the network or the `mean` of all its states.
-        **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
-            become one: `concat`, side by side, each of half of `hidden_size`, or `sum`, each of all of it. The
-            pooling `last` takes the final states of the forward and the backward network.
+        **kwargs: The settings of `RecurrentLayersConfig`. Each direction has half of `hidden_size` with
+            `direction_merge="concat"`, and all of it with `"sum"`. The pooling `last` merges the final states of the
+            forward and the backward network.
     """
 
     model_type = "recurrent"
@@ -26,7 +26,7 @@ class RecurrentConfig(RecurrentLayersConfig):
     pooling: str = "last"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Fills in `embedding_size` and checks the fields."""
+        """Fill in `embedding_size` and check the fields."""
         self.embedding_size = self.hidden_size if self.embedding_size is None else self.embedding_size
         super().__post_init__(**kwargs)
         if self.bidirectional and self.direction_merge == "concat" and self.hidden_size % 2:

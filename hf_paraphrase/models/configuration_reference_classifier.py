@@ -13,8 +13,8 @@ class ReferenceClassifierConfig(ModelConfig):
     """Configuration of `ReferenceClassifier`.
 
     Args:
-        hidden_size: The dimension of the sentence vector; None for that of the word vectors. An average has no other.
-        body: `avg`, the mean of the word vectors, or `lstm`, the state of an LSTM behind the last word.
+        hidden_size: The dimension of the sentence vector; None means `embedding_size`, which an average needs.
+        body: `avg`, the mean of the word vectors, or `lstm`, the final state of an LSTM.
     """
 
     model_type = "reference_classifier"
@@ -30,7 +30,7 @@ class ReferenceClassifierConfig(ModelConfig):
     initializer_range: float = 0.1
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Fills in `hidden_size` and the labels, and checks the fields."""
+        """Fill in `hidden_size` and the labels, and check the fields."""
         self.hidden_size = self.embedding_size if self.hidden_size is None else self.hidden_size
         if self.body == "avg" and self.hidden_size != self.embedding_size:
             raise ValueError(

@@ -12,15 +12,14 @@ class SdaeConfig(ModelConfig):
 
     Args:
         hidden_size: The dimension of the states of encoder and decoder, and of the sentence embedding.
-        readout_size: The dimension of a linear layer between the decoder's state and the words, which makes the output
-            layer cheaper where `hidden_size` is large; None for no such layer, as in the reference code.
-        has_decoder: Whether there is a decoder; without one the model only encodes, and has no loss.
-        share_embeddings: Whether the decoder reads the word vectors of the encoder, or a table of its own.
-        initialization: `reference`: recurrent and square matrices orthogonal, all others N(0, `initializer_range`).
-            `xavier`: recurrent matrices orthogonal, the others Xavier uniform, each gate by itself.
+        readout_size: The dimension of a linear layer before the output layer, which makes it cheaper. None
+            means no such layer, as in the reference code.
+        has_decoder: Whether the model has a decoder. Without one the model only encodes and has no loss.
+        share_embeddings: Whether the decoder shares the word vectors of the encoder.
+        initialization: `reference` (recurrent and square matrices orthogonal, the rest N(0, `initializer_range`)) or
+            `xavier` (recurrent matrices orthogonal, the rest Xavier uniform for each gate).
         initializer_range: The standard deviation of random word vectors, and of matrices (see `initialization`).
-        pad_token_id: The id that fills up short sentences of a batch. For the decoder, which needs no
-            padding, it is the end of the sentence, as in the reference code.
+        pad_token_id: The id of padding. The decoder reads it as the end of the sentence, as in the reference code.
         skip_unknown: Whether unknown words are left out, except in sentences of unknown words only.
     """
 
@@ -39,7 +38,7 @@ class SdaeConfig(ModelConfig):
     skip_unknown: bool = False
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Checks the fields."""
+        """Check the fields."""
         if self.pad_token_id is None:
             raise ValueError("pad_token_id is needed: for the decoder it is the end of a sentence")
         super().__post_init__(**kwargs)

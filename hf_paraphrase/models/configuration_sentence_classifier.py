@@ -12,19 +12,20 @@ OBJECTIVES = ("classification", "multi_label", "distribution", "regression")
 class SentenceClassifierConfig(ModelConfig):
     """Configuration of `SentenceClassifier`.
 
-    `vocab_size` and `pad_token_id` are those of the encoder.
+    `vocab_size` and `pad_token_id` come from the encoder.
 
     Args:
-        sentence_encoder: The entries of the encoder's own configuration, its `model_type` among them.
-        pairs: Whether two sentences are judged together, or one.
+        sentence_encoder: The encoder's configuration as a dictionary, with its `model_type`.
+        pairs: Whether the model classifies pairs of sentences.
         objective: `classification` (a softmax over classes), `multi_label` (a sigmoid for each label), `distribution`
             (a softmax over the whole numbers of a scale, whose mean is the score) or `regression` (one number).
-        head_hidden_size: Units of the hidden layer for pairs (Tai, Socher and Manning 2015 have 50). A single
-            sentence has none.
-        ordered: Whether the two sentences of a pair themselves are seen too, so that their order matters. The papers
-            see their product and their distance alone.
-        lowest_score: The low end of the scale of a distribution, a whole number; `highest_score` is the high end.
-        score_mean: What a regression adds to its number, which it multiplies with `score_deviation` before.
+        head_hidden_size: Size of the hidden layer for pairs; 50 in Tai, Socher and Manning (2015).
+        ordered: Whether the head also reads the two sentence vectors, so that their order matters. In the papers it
+            reads their product and their distance only.
+        lowest_score: The lowest whole number of the scale of a distribution.
+        highest_score: The highest whole number of the scale.
+        score_mean: The mean score of a regression, which is added to the scaled output.
+        score_deviation: The standard deviation of the score, the factor of the output.
     """
 
     model_type = "sentence_classifier"
@@ -43,7 +44,7 @@ class SentenceClassifierConfig(ModelConfig):
     dropout: float = 0.0
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Fills in what follows from the encoder and the objective, and checks the fields."""
+        """Fill in the derived fields and check all."""
         # transformers makes a configuration without arguments to learn the defaults.
         encoder = self.sentence_encoder = self.sentence_encoder or {"model_type": "avg"}
         if not isinstance(encoder.get("model_type"), str):
@@ -54,7 +55,7 @@ class SentenceClassifierConfig(ModelConfig):
         names = {"distribution": range(self.lowest_score, self.highest_score + 1), "regression": ["score"]}
         expected = names.get(self.objective)
         if self.id2label is None and expected is not None:
-            self.id2label = {place: str(name) for place, name in enumerate(expected)}
+            self.id2label = {index: str(name) for index, name in enumerate(expected)}
         # The text-classification pipeline reads it.
         types = {"regression": "regression", "multi_label": "multi_label_classification"}
         self.problem_type = types.get(self.objective, "single_label_classification")

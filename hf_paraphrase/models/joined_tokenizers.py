@@ -1,4 +1,4 @@
-"""Tokenizers whose tokens are concatenated, with the `tokenizers` library alone, in a file that travels."""
+"""Several tokenizers that act as one, with the `tokenizers` library alone; saved with the model."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 PARTS_FILE = "tokenizers.json"
-"""The file in which they are saved."""
+"""The name of their file."""
 _BEGIN, _BETWEEN, _END = '{"parts": [\n', ",\n", "\n]}\n"
 
 
 def read_parts(path: str | os.PathLike[str]) -> list[Tokenizer]:
-    """Reads the tokenizers of a file."""
+    """Read the tokenizers of a file."""
     text = Path(path).read_text(encoding="utf-8")
     if text.startswith(_BEGIN) and text.endswith(_END):
-        # As written here; `tokenizers` reads a part many times faster than Python.
+        # The layout of `write_parts`: `tokenizers` parses a part many times faster than Python.
         parts = text[len(_BEGIN) : -len(_END)].split(_BETWEEN)
     else:
         parts = list(map(json.dumps, json.loads(text)["parts"]))
@@ -27,7 +27,7 @@ def read_parts(path: str | os.PathLike[str]) -> list[Tokenizer]:
 
 
 def write_parts(path: str | os.PathLike[str], parts: Iterable[Tokenizer]) -> None:
-    """Writes tokenizers to a file, JSON with a line for each."""
+    """Write tokenizers to a file, JSON with a line for each."""
     # What `tokenizers` writes has no line breaks, not even in its strings.
     Path(path).write_text(_BEGIN + _BETWEEN.join(part.to_str() for part in parts) + _END, encoding="utf-8")
 
@@ -40,47 +40,47 @@ class JoinedEncoding:
 
 
 class JoinedTokenizers:
-    """Several tokenizers of the `tokenizers` library that act as one; the ids of a part follow those of the last.
+    """Several tokenizers of the `tokenizers` library that act as one; parts occupy consecutive ranges of ids.
 
-    It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
+    The class has the methods of `tokenizers.Tokenizer` that turn texts into ids.
     """
 
     def __init__(self, parts: Sequence[Tokenizer], sizes: Sequence[int] | None = None) -> None:
         self.parts = list(parts)
         if sizes is None:
             sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
-        self.offsets = [sum(sizes[:place]) for place in range(len(sizes))]
+        self.offsets = [sum(sizes[:index]) for index in range(len(sizes))]
         self.sizes = list(sizes)
 
     def no_padding(self) -> None:
-        """Switches padding off in all parts."""
+        """Switch padding off in all parts."""
         for part in self.parts:
             part.no_padding()
 
     def no_truncation(self) -> None:
-        """Switches truncation off in all parts."""
+        """Switch truncation off in all parts."""
         for part in self.parts:
             part.no_truncation()
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
-        """Counts the ids of all parts; their added tokens are always among them."""
+        """Count the ids of all parts, always with their added tokens."""
         return sum(self.sizes)
 
     def get_vocab(self) -> dict[str, int]:
-        """Returns the ids of all tokens by name; the names of later parts begin with their number, as `[1]`."""
+        """Return the ids of all tokens by name; the names of later parts begin with their number, as `[1]`."""
         names: dict[str, int] = {}
-        for place, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=True)):
-            start = f"[{place}]" if place else ""
-            names |= {start + token: offset + number for token, number in part.get_vocab().items()}
+        for index, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=True)):
+            prefix = f"[{index}]" if index else ""
+            names |= {prefix + token: offset + token_id for token, token_id in part.get_vocab().items()}
         return names
 
     def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
-        """Computes the ids of each text: those of the first part, then those of the second, and so on."""
+        """Compute the ids of each text, part by part."""
         texts = list(texts)
         encoded = [part.encode_batch_fast(texts, add_special_tokens=add_special_tokens) for part in self.parts]
         return [
             JoinedEncoding(
-                [number + offset for offset, item in zip(self.offsets, items, strict=True) for number in item.ids]
+                [token_id + offset for offset, part in zip(self.offsets, parts, strict=True) for token_id in part.ids]
             )
-            for items in zip(*encoded, strict=True)
+            for parts in zip(*encoded, strict=True)
         ]

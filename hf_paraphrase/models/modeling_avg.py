@@ -1,4 +1,4 @@
-"""The word-averaging sentence encoder, in files that travel with its weights."""
+"""The word-averaging sentence encoder; saved with its weights."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from .word_vectors import counted_tokens
 
 
 class AvgModel(AveragingModel):
-    """The mean of the word vectors of a sentence (paper 000, section 4.1; Wieting et al. 2016).
+    """The mean of the word vectors of a sentence (Wieting et al. 2016, 2017).
 
-    The only parameter is `embeddings` (vocab_size, hidden_size), by that name, so that one folder opens with
-    `AutoModel`, sentence-transformers (`StaticEmbedding`) and model2vec.
+    The only parameter is `embeddings` (vocab_size, hidden_size). Its name lets one folder open with `AutoModel`,
+    sentence-transformers (`StaticEmbedding`) and model2vec.
 
-    With the configuration's `skip_unknown` the mean leaves unknown words out, unless a sentence has no other word. The
-    other two readers know no such setting: sentence-transformers always counts unknown words, and model2vec always
-    drops them, also where a sentence has no other, which it embeds to zeros.
+    With `skip_unknown` the mean leaves unknown words out, unless the sentence has only unknown words. The other two
+    readers ignore this setting: sentence-transformers always counts unknown words, and model2vec always drops them.
     """
 
     config_class = AvgConfig
@@ -43,19 +42,19 @@ class AvgModel(AveragingModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Embeds a batch of sentences.
+        """Embed a batch of sentences.
 
         Args:
             input_ids: Token ids (batch, length).
-            attention_mask: True or non-zero where a token counts (batch, length); None counts all that is not padding.
-                The padding may be on any side and changes no bit of the result.
-            return_token_vectors: False leaves `last_hidden_state` out and saves its (batch, length, hidden_size).
-            **kwargs: Ignored, as other fields that a tokenizer may give.
+            attention_mask: Non-zero where a token counts (batch, length); None means all but padding. Padding may be
+                on any side and changes no bit of the result.
+            return_token_vectors: False leaves out `last_hidden_state` and saves its memory.
+            **kwargs: Other fields of a tokenizer, ignored.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the word vectors, zero at padding, and `pooler_output`
-            (batch, hidden_size), their mean. A sentence without tokens embeds to zeros. At a skipped unknown word the
-            first holds the mean of the sentence, which leaves the mean over all tokens as it is.
+            (batch, hidden_size), their mean. A sentence without tokens embeds to zeros. A skipped unknown word has the
+            mean of the sentence as its vector, so that the mean over all tokens is the same.
         """
         given, mask = counted_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)

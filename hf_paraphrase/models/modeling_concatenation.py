@@ -1,4 +1,4 @@
-"""The concatenation of averaging encoders, in files that travel with its weights."""
+"""The concatenation of averaging encoders; saved with its weights."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ class ConcatenationModel(AveragingModel):
 
         g(s) = [mean of the word vectors of s; mean of the trigram vectors of s]
 
-    All parts are trained with one loss on the whole vector g. A sequence holds the tokens of all parts, in any order:
-    an id tells the part. The parts' vectors are of one size and are stacked in the only parameter,
-    `embeddings` (sum of the vocabularies, part_size), so whatever trains `AvgModel` trains this.
+    One loss on the whole vector g trains all parts. A sequence holds the tokens of all parts in any order; the id of a
+    token determines its part. The only parameter is `embeddings` (sum of the vocabularies, part_size), so every
+    trainer of `AvgModel` works for this model.
 
-    With `part_weights` w in the configuration each mean m_k has the Euclidean norm sqrt(w_k / sum of w), whatever the
-    lengths of its vectors are (a mean of zero stays zero):
+    With `part_weights` w in the configuration each mean m_k has the Euclidean norm sqrt(w_k / Σw); zero stays zero:
 
         g(s) = [sqrt(w_1 / Σw) m_1(s) / |m_1(s)|; sqrt(w_2 / Σw) m_2(s) / |m_2(s)|; ...]
 
-    so that the cosine of two sentences is the mean of the cosines of their parts, weighted by w; where a sentence has
-    no token of a part, the others decide alone.
+    The cosine of two sentences is then the mean of the cosines of their parts, weighted by w. Parts without tokens are
+    left out of the mean.
     """
 
     config_class = ConcatenationConfig
@@ -44,7 +43,7 @@ class ConcatenationModel(AveragingModel):
         self.post_init()
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the table of vectors: tokens are added to the last part, or taken from it."""
+        """Resize the last part of the embeddings."""
         sizes = self.config.vocab_sizes
         if new_num_tokens is not None and new_num_tokens <= sum(sizes[:-1]):
             raise ValueError(f"{new_num_tokens} tokens would leave none to the last of the parts, of sizes {sizes}")
@@ -60,14 +59,12 @@ class ConcatenationModel(AveragingModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Embeds a batch of sentences of token ids of all parts (batch, length); see `AvgModel` for the arguments.
+        """Embed a batch of sentences of token ids of all parts (batch, length); see `AvgModel` for the arguments.
 
         Returns:
-            `pooler_output` (batch, hidden_size), the mean of each part's token vectors side by side, zero in a part
-            without tokens, and with `part_weights` of the norm that they give it; and `last_hidden_state` (batch,
-            length, hidden_size): each token's vector at the place of its part, zeros elsewhere and at padding, times
-            the number of all tokens by that of its part and what gives the part its norm, so that the mean over the
-            tokens is `pooler_output`.
+            `pooler_output` (batch, hidden_size), the concatenated means of the parts, zero for a part without tokens;
+            and `last_hidden_state` (batch, length, hidden_size), each token's vector in the columns of its part and
+            zeros elsewhere. The vectors are scaled so that their mean over the tokens is `pooler_output`.
         """
         mask = present_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
@@ -79,17 +76,17 @@ class ConcatenationModel(AveragingModel):
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def _factors(self, means: Tensor, weights: Sequence[float]) -> Tensor:
-        """Computes what the parts of the means (batch, hidden_size) are multiplied by (batch, parts)."""
+        """Compute the factor of each part (batch, parts) from the means (batch, hidden_size)."""
         norms = torch.linalg.vector_norm(means.unflatten(1, (-1, self.config.part_size)), dim=2)
         shares = norms.new_tensor([math.sqrt(weight / sum(weights)) for weight in weights])
         return shares / torch.where(norms > 0, norms, torch.ones_like(norms))
 
     def _with_factors(self, vectors: Tensor, factors: Tensor) -> Tensor:
-        """Multiplies each part of vectors (…, hidden_size) by its factor (…, parts)."""
+        """Multiply each part of vectors (…, hidden_size) by its factor (…, parts)."""
         return (vectors.unflatten(-1, (-1, self.config.part_size)) * factors.unsqueeze(-1)).flatten(-2)
 
     def _part_of(self, tokens: Tensor) -> Tensor:
-        """Returns the part of each id, of any shape."""
+        """Return the part of each id, of any shape."""
         ends = torch.tensor(self.config.vocab_sizes, device=tokens.device).cumsum(0)
         return torch.searchsorted(ends, tokens.contiguous(), right=True)
 
@@ -108,7 +105,7 @@ class ConcatenationModel(AveragingModel):
         first = torch.arange(0, len(lengths) * parts, parts, device=tokens.device)
         bag = torch.repeat_interleave(first, lengths) + self._part_of(tokens)
         if (bag[1:] < bag[:-1]).any():
-            # Not of a tokenizer, which gives a sentence's tokens part by part.
+            # Our tokenizer returns the tokens part by part; other callers need not.
             bag, order = bag.sort(stable=True)
             tokens = tokens[order]
             keep = None if keep is None else keep[order]

@@ -1,4 +1,4 @@
-"""The gated recurrent averaging network, in files that travel with its weights."""
+"""The gated recurrent averaging network; saved with its weights."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .word_vectors import counted_tokens
 
 @dataclass
 class GranOutput(BaseModelOutputWithPooling):
-    """What `GranModel` gives; if asked for, the gates (batch, length, hidden_size), zero where no word counts."""
+    """The output of `GranModel`, with the gates (batch, length, hidden_size) if requested, zero at padding."""
 
     gates: Tensor | None = None
 
 
 class GranModel(RecurrentWordModel):
-    """The mean of gated word vectors (Wieting and Gimpel 2017; paper 000 equation 1; paper 003 section 3.1).
+    """The mean of gated word vectors (Wieting and Gimpel 2017, section 3.1).
 
         a_t = x_t * sigmoid(W_x x_t + W_h h_t + b)
 
     where x_t is the vector of word t and h_t the state of a recurrent network after reading it. The sentence embedding
-    is the mean of a_t over the counted words. With `cell="lstm"` the network is an LSTM, with peepholes unless the
-    configuration says otherwise; with `cell="gru"` it is that of paper 003. With `bidirectional` a second network
-    reads the sentence from its end, and h_t is tanh(M [h→_t; h←_t] + m) or h→_t + h←_t.
+    is the mean of a_t over the counted words. The network is an LSTM with `cell="lstm"` and the GRU of the paper with
+    `cell="gru"`. With `bidirectional` a second network reads the sentence from its end, and h_t is
+    tanh(M [h→_t; h←_t] + m) or h→_t + h←_t.
 
     Attributes:
         embeddings: The word vectors (vocab_size, hidden_size).
@@ -62,13 +62,13 @@ class GranModel(RecurrentWordModel):
         output_gates: bool = False,
         **kwargs: Any,
     ) -> GranOutput:
-        """Embeds a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
+        """Embed a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
             `pooler_output` (batch, hidden_size), their mean, and with `output_gates` the `gates` (batch, length,
             hidden_size). A sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words
-            are zero, and the others are scaled so that their mean over all words is still the embedding.
+            are zero. The vectors of counted words are scaled so that the mean over all words is the embedding.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

@@ -1,4 +1,4 @@
-"""The classifier of parallel sentences, in files that travel with its weights."""
+"""The classifier of parallel sentences; saved with its weights."""
 
 from __future__ import annotations
 
@@ -30,22 +30,20 @@ class ParallelBiGruOutput(ModelOutput):
 
 
 class ParallelBiGruModel(WordVectorModel):
-    """Returns whether two sentences are translations of each other (paper 002, section 2.1).
+    """Classifies whether two sentences are translations (Grégoire and Langlais 2017, section 2.1).
 
-    Each sentence is read by a bidirectional GRU; its vector h is the last state of the forward direction and, behind
-    it, that of the backward direction. With `score_layer="bilinear"`
+    A bidirectional GRU reads each sentence. The sentence vector h concatenates the final states of both directions.
+    With `score_layer="bilinear"`
 
         P(parallel | S, T) = sigmoid(h_S' M h_T + b)    (equation 1)
 
     and with `"product_difference"`, the authors' later code, sigmoid(v' tanh(W [h_S * h_T; |h_S - h_T|] + c) + b).
 
-    A sentence is encoded once and can be scored in any number of pairs: see :meth:`score`.
+    A sentence is encoded once and scored in any number of pairs by :meth:`score`.
 
-    The GRU is `torch.nn.GRU`, whose reset gate acts after the recurrent product, U_h h_{t-1}; the paper's TensorFlow
-    cell and Cho et al. (2014) reset the state before it, U_h (r_t * h_{t-1}). With the same weights the states differ,
-    so weights of the paper's own code cannot be used here.
-
-    The paper is silent on the initialization, which is that of `WordVectorModel`.
+    The reset gate of `torch.nn.GRU` acts after the recurrent product, U_h h_{t-1}. The paper's TensorFlow cell resets
+    the state before the product, U_h (r_t * h_{t-1}), so weights of the paper's code cannot be used here. The weights
+    are initialised as in `WordVectorModel`; the paper does not describe its initialisation.
 
     Attributes:
         source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).
@@ -76,19 +74,19 @@ class ParallelBiGruModel(WordVectorModel):
         self.post_init()
 
     def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Computes the vectors of source sentences (batch, 2 * hidden_size); zero for one without tokens.
+        """Compute the vectors of source sentences (batch, 2 * hidden_size); zero without tokens.
 
-        Padding may be on any side; without a mask all tokens but padding count.
+        Padding may be on any side. Without a mask all tokens but padding count.
         """
         return self._encode(self.source_embeddings, self.source_gru, input_ids, attention_mask)
 
     def encode_target(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """Computes the vectors of target sentences; see :meth:`encode_source`."""
+        """Compute the vectors of target sentences; see :meth:`encode_source`."""
         gru = self.source_gru if self.target_gru is None else self.target_gru
         return self._encode(self.target_embeddings, gru, input_ids, attention_mask)
 
     def score(self, source_vectors: Tensor, target_vectors: Tensor) -> Tensor:
-        """Scores pairs of vectors (pairs, dim): logits (pairs,), whose sigmoid is P(parallel)."""
+        """Score pairs of vectors (pairs, dim): logits (pairs,), whose sigmoid is P(parallel)."""
         if self.hidden_layer is None:
             scores = (source_vectors * functional.linear(target_vectors, self.score_weight)).sum(1)
         else:
@@ -109,11 +107,11 @@ class ParallelBiGruModel(WordVectorModel):
         target_rows: Tensor | None = None,
         **kwargs: Any,
     ) -> ParallelBiGruOutput:
-        """Scores pairs of sentences and, with labels, computes the training loss.
+        """Score pairs of sentences and, with labels, computes the training loss.
 
-        `source_input_ids` (source sentences, length) and `target_input_ids` are those of a pair a row, unless
-        `source_rows` and `target_rows` (pairs,) tell the sentences of each pair, so that one of several pairs is
-        encoded once. `labels` (pairs,) are 1 for a pair that is parallel and 0 for one that is not.
+        Rows of `source_input_ids` (source sentences, length) and `target_input_ids` are pairs, unless `source_rows`
+        and `target_rows` (pairs,) select the sentences of each pair. A sentence of several pairs is then encoded once.
+        `labels` (pairs,) are 1 for parallel pairs and 0 for others.
         """
         if target_input_ids is None:
             raise ValueError("target_input_ids must be given: the classifier scores pairs of sentences")

@@ -1,4 +1,4 @@
-"""Recurrent sentence encoders, in files that travel with their weights."""
+"""Recurrent sentence encoders; saved with their weights."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ from .word_vectors import counted_tokens
 
 
 class RecurrentModel(RecurrentWordModel):
-    """The last state of a recurrent network, or the mean of its states (paper 001; Wieting and Gimpel 2017).
+    """The last state of a recurrent network, or the mean of its states (Wieting et al. 2016).
 
-    With `cell="lstm"` and one direction these are the LSTM and the LSTM-average of paper 001: `pooling="last"` and
-    `"mean"`. The cells are those of GRAN: an LSTM with peepholes, as in the reference code, or without, or the GRU of
-    paper 003. With `bidirectional` a second network reads each sentence from its end.
+    The paper's LSTM has `cell="lstm"` and `pooling="last"`, its LSTM-average `pooling="mean"`. The cells are the same
+    as in `GranModel`. With `bidirectional` a second network reads each sentence from its end.
 
-    The mean of `last_hidden_state` over the tokens is the sentence embedding, so that readers of the folder that know
-    no other pooling (sentence-transformers) give the same vectors. With `pooling="mean"` it holds the states h_t. With
-    `pooling="last"` it holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0): what each token adds to the last
-    state, whose sum over n is h_n.
+    The mean of `last_hidden_state` over the tokens is the sentence embedding, so that mean pooling in
+    sentence-transformers computes the same vectors. With `pooling="mean"` it holds the states h_t. With
+    `pooling="last"` it holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0).
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
@@ -52,12 +50,12 @@ class RecurrentModel(RecurrentWordModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> BaseModelOutputWithPooling:
-        """Embeds a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
+        """Embed a batch of sentences; see `AvgModel` for the arguments. Padding changes nothing beyond rounding.
 
         Returns:
             `last_hidden_state` (batch, length, hidden_size), see the class, zero at padding, and `pooler_output`
             (batch, hidden_size), the sentence embedding and its mean. A sentence without tokens embeds to zeros. With
-            `skip_unknown` the vectors of skipped words are zero, and the others are scaled as in `GranModel`.
+            `skip_unknown` the vectors of skipped words are zero, and counted words are scaled as in `GranModel`.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
@@ -73,7 +71,7 @@ class RecurrentModel(RecurrentWordModel):
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:
-        """Merges the vectors of both directions; `sentences` reverses token vectors of the backward network."""
+        """Merge the vectors of both directions; `sentences` reverses token vectors of the backward network."""
         if len(parts) == 1:
             return parts[0]
         first, second = parts

@@ -1,4 +1,4 @@
-"""The classifier that distinguishes references from translations, in one file that travels with its weights."""
+"""The classifier that distinguishes references from translations; saved with its weights."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .word_vectors import present_tokens
 
 
 class ReferenceClassifier(AveragingModel):
-    """A sentence vector and a softmax layer over two labels, 0 translation and 1 reference (paper 000, section 5.6.1).
+    """Classifies a sentence as 0, a translation, or 1, a reference (Wieting et al. 2017, section 5.6.1).
 
-    With v the mean of the word vectors (`body="avg"`) or the state of an LSTM behind the last word (`body="lstm"`),
+    With v the mean of the word vectors (`body="avg"`) or the final state of an LSTM (`body="lstm"`),
 
         P(label | sentence) = softmax(W v + b)
 
-    A sentence without words has v = 0. The paper does not describe its LSTM further; this one is `torch.nn.LSTM` with
-    one layer. The initialisation is that of `WordVectorModel`.
+    A sentence without words has v = 0. The LSTM is `torch.nn.LSTM` with one layer. The weights are initialised as in
+    `WordVectorModel`.
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
@@ -53,9 +53,9 @@ class ReferenceClassifier(AveragingModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
-        """Classifies a batch of sentences: `logits` (batch, 2) and, with labels, the mean cross-entropy in nats.
+        """Classify a batch of sentences: `logits` (batch, 2) and, with labels, the mean cross-entropy in nats.
 
-        Padding may be on any side; without a mask all tokens but padding count. Other fields have no meaning here.
+        Padding may be on any side. Without a mask all tokens but padding count. Other fields are ignored.
         """
         mask = present_tokens(input_ids, attention_mask, self.config)
         if self.lstm is None:
@@ -66,7 +66,7 @@ class ReferenceClassifier(AveragingModel):
             vectors = words.new_zeros(len(mask), self.lstm.hidden_size)
             if sentences.batch_sizes:
                 words = functional.dropout(words, self.config.dropout, self.training)
-                # Padded, for a CPU has no fast kernel for packed sequences.
+                # Padded, because a CPU has no fast kernel for packed sequences.
                 vectors = sentences.last(sentences.unpad(self.lstm(sentences.pad(words))[0]))
         logits = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)

@@ -1,4 +1,4 @@
-"""RNNsearch (Bahdanau et al. 2015) as paper 000 §3 uses it: BiGRU, additive attention, GRU decoder, maxout readout."""
+"""RNNsearch (Bahdanau et al. 2015): a BiGRU encoder, additive attention, a GRU decoder and a maxout readout."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class RnnSearchEncoderOutput(BaseModelOutput):
 
     Attributes:
         last_hidden_state: Annotations h_j = [forward; backward], (batch, source length, 2 * hidden).
-        projections: What the decoder needs of them at every step, computed once per source sentence: attention keys
-            (batch, source length, attention), values (batch, source length, 3 * hidden + readout) and the additive
-            mask (batch, source length). A tuple, because `generate` repeats top-level tensors for every beam but
-            leaves tensors in tuples alone: the decoder shares one copy among the beams of a sentence.
+        projections: The inputs of the attention at every step, computed once per source sentence: keys (batch, source
+            length, attention), values (batch, source length, 3 * hidden + readout) and the additive mask (batch,
+            source length). A tuple, because `generate` repeats top-level tensors for every beam but not tensors in
+            tuples: the beams of a sentence share one copy.
     """
 
     projections: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 class RnnSearchCache:
-    """What the decoder passes from one generated token to the next; `generate` reorders it with the beams."""
+    """The state of the decoder between generated tokens; `generate` reorders it with the beams."""
 
     is_compileable = False
 
@@ -47,16 +47,16 @@ class RnnSearchCache:
         self.length = length
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Returns the number of decoder positions that have been read."""
+        """Return the number of decoder positions read so far."""
         return self.length
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Replaces every row by the one of the hypothesis that it continues."""
+        """Reorder the rows by the hypotheses that they continue."""
         self.step = self.step.select(beam_idx)
 
 
 class RnnSearchGru(BiaslessGateGru):
-    """The GRU of RNNsearch; the parameters are named as in folders of version 0.1."""
+    """The GRU of RNNsearch, with the parameter names of version 0.1."""
 
     names = ("input_weight", "gate_weight", "candidate_weight", "candidate_bias")
 
@@ -74,7 +74,7 @@ class RnnSearchEncoder(nn.Module):
         self.backward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> RnnSearchEncoderOutput:
-        """Computes the annotations of source tokens (batch, source length); all are real without a mask."""
+        """Compute the annotations of source tokens (batch, source length); without a mask all tokens count."""
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         embedded = self.dropout(self.embeddings(input_ids))
@@ -87,7 +87,7 @@ class RnnSearchEncoder(nn.Module):
 
     @staticmethod
     def _read(gru: RnnSearchGru, embedded: Tensor, mask: Tensor, steps: Any) -> list[Tensor]:
-        # `unbind` has one backward for all steps, where indexing has a full-size one for each.
+        # `unbind` has one backward for all steps; indexing has a full-size one per step.
         projected, present = gru.project_inputs(embedded).unbind(1), mask.unbind(1)
         _, weight_gates, weight_candidate, _ = gru.weights
         state = embedded.new_zeros(embedded.shape[0], gru.size)
@@ -101,11 +101,10 @@ class RnnSearchEncoder(nn.Module):
 
 
 class RnnSearchDecoder(nn.Module):
-    """The parameters of the decoder, which attends, predicts and then reads the chosen word, one GRU step per word.
+    """A decoder that attends, predicts a word, and then reads it with one GRU step.
 
-    The word y_i is predicted from the state s_{i-1}, which has read all words before it, the context c_i that s_{i-1}
-    attends to, and the embedding of y_{i-1}; only then s_i = GRU(s_{i-1}; y_i, c_i). Before the first word there is no
-    previous word: its embedding contributes nothing to the readout.
+    The word y_i is predicted from the state s_{i-1}, the context c_i that s_{i-1} attends to, and the embedding of
+    y_{i-1}, which is zero for the first word. Then s_i = GRU(s_{i-1}; y_i, c_i).
     """
 
     def __init__(self, config: RnnSearchConfig, embeddings: nn.Embedding) -> None:
@@ -127,10 +126,10 @@ class RnnSearchDecoder(nn.Module):
         self.readout_to_output = nn.Linear(readout // 2, config.embedding_size, bias=False)
 
     def project_annotations(self, annotations: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Computes keys, values and additive mask of the attention, once per source sentence.
+        """Compute keys, values and additive mask of the attention, once per source sentence.
 
-        A weighted sum of projected annotations equals the projection of the weighted sum, so projecting here saves
-        the largest matrix product of every decoding step.
+        A weighted sum of projected annotations equals the projection of the weighted sum. Projecting first saves the
+        largest matrix product of every decoding step.
         """
         annotations = self.dropout(annotations)
         keys = functional.linear(annotations, self.attention_key)
@@ -147,14 +146,14 @@ class RnnSearchDecoder(nn.Module):
         projections: tuple[Tensor, Tensor, Tensor],
         cache: RnnSearchCache | None,
     ) -> tuple[Tensor, RnnSearchCache, Tensor]:
-        """Computes, for every given decoder position, the vector that the output layer turns into logits.
+        """Compute the input of the output layer for each decoder position.
 
         Args:
-            decoder_input_ids: Previous words (rows, steps) of batch * beams rows; without a cache the first one is
-                the start token, whose embedding is not used.
+            decoder_input_ids: Previous words (rows, steps) of batch * beams rows. Without a cache the first is the
+                start token, whose embedding is not used.
             annotations: (rows, source length, 2 * hidden), for the first state.
             projections: See :meth:`project_annotations`; beams of a sentence share a row.
-            cache: That of the positions before.
+            cache: The cache of earlier positions.
 
         Returns:
             Output vectors (rows, steps, embedding), the cache, and the attention (rows, steps, source length).
@@ -162,7 +161,7 @@ class RnnSearchDecoder(nn.Module):
         embedded = self.dropout(self.embeddings(decoder_input_ids))
         if cache is None:
             embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], dim=1)
-            # Joined weights are no leaves: autocast would round them again at every step.
+            # Autocast would round joined weights again at every step, because they are no leaves.
             kind = embedded.device.type
             decoder = StepwiseDecoder(
                 self, dtype=torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
@@ -192,7 +191,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
     _auto_class = "AutoModelForSeq2SeqLM"
     main_input_name = "input_ids"
     _tied_weights_keys: dict[str, str] = {"lm_head.weight": "decoder.embeddings.weight"}  # noqa: RUF012
-    # The loss is a mean over tokens of the batch: the Trainer divides it by the accumulation steps.
+    # The loss is a mean over the tokens of a batch, so the Trainer divides it by the accumulation steps.
     accepts_loss_kwargs = False
 
     def __init__(self, config: RnnSearchConfig) -> None:
@@ -216,7 +215,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as configured."""
+        """Initialise one module: recurrent matrices orthogonal, biases zero, the rest as configured."""
         if isinstance(module, RnnSearchGru):
             weight_input, weight_gates, weight_candidate, bias = module.weights
             self._init_matrix(weight_input, gates=3)
@@ -244,7 +243,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
             )
 
     def _init_matrix(self, weight: Tensor, *, gates: int = 1, deviation: float | None = None) -> None:
-        """Initialises a matrix that stacks `gates` independent ones; `deviation` is the reference's, if special."""
+        """Initialise a matrix of `gates` stacked matrices; `deviation` overrides the reference's range."""
         if self.config.initialization == "reference":
             init.normal_(weight, std=self.config.initializer_range if deviation is None else deviation)
             return
@@ -256,25 +255,25 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         return False
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Returns the target embeddings, the ones that the output layer can be tied to."""
+        """Return the target embeddings, to which the output layer can be tied."""
         return self.decoder.embeddings
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Replaces the target embeddings, and with them those of the source if both sides share one table."""
+        """Replace the target embeddings, and the source embeddings if they are shared."""
         assert isinstance(value, nn.Embedding)
         self.decoder.embeddings = value
         if self.config.share_embeddings:
             self.encoder.embeddings = value
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the target embeddings and the output layer; a table that both sides share serves both."""
+        """Resize the target embeddings, the output layer, and shared source embeddings."""
         layer: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
         if self.config.share_embeddings:
             self.config.source_vocab_size = self.config.vocab_size
         return layer
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """Shifts the labels one to the right, behind the start token; (batch, target length)."""
+        """Shift the labels (batch, target length) to the right and put the start token first."""
         start = torch.full_like(labels[:, :1], self.config.decoder_start_token_id)
         shifted = torch.cat([start, labels[:, :-1]], dim=1)
         return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
@@ -291,14 +290,14 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
     ) -> Seq2SeqLMOutput:
-        """Computes next-word logits and, with labels, the training loss.
+        """Compute next-word logits and, with labels, the training loss.
 
-        `decoder_input_ids` (rows, target length) are previous target units, from the start token on, by default those
-        of `labels` (batch, target length), which end with the end token and are −100 where there is none.
+        `decoder_input_ids` (rows, target length) are previous target subwords from the start token on, by default the
+        shifted `labels` (batch, target length). Labels end with the end token; padding is −100.
         `encoder_outputs` may be a tuple that starts with the annotations.
 
         Returns:
-            `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`
+            `loss` (mean negative log-likelihood per token in nats, with label smoothing in training), `logits`
             (rows, target length, vocabulary), `past_key_values`, `cross_attentions`, `encoder_last_hidden_state`.
         """
         if encoder_outputs is None:
@@ -337,8 +336,8 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         input_ids: Tensor | None = None,
         **model_kwargs: Any,
     ) -> tuple[Tensor, dict[str, Any]]:
-        # Later there is one row per beam, so the projections that beams share are computed here, in a new object,
-        # because `generate` repeats the rows of the caller's encoder output in place.
+        # The projections are computed here, before each beam has its own row. The object is new, because `generate`
+        # repeats the rows of the encoder output in place.
         annotations = model_kwargs["encoder_outputs"][0]
         model_kwargs["encoder_outputs"] = RnnSearchEncoderOutput(
             last_hidden_state=annotations,

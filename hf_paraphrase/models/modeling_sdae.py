@@ -1,4 +1,4 @@
-"""The sequential denoising autoencoder, in files that travel with their weights."""
+"""The sequential denoising autoencoder; saved with its weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .word_vectors import WordVectorModel, counted_tokens, embedding_layer
 
 @dataclass
 class SdaeOutput(BaseModelOutputWithPooling):
-    """What `SdaeModel` gives; with labels also the reconstruction loss, a scalar."""
+    """The output of `SdaeModel`, with the scalar reconstruction loss if labels are given."""
 
     loss: Tensor | None = None
 
@@ -30,9 +30,9 @@ class SdaeOutput(BaseModelOutputWithPooling):
 class SdaeDecoder(nn.Module):
     """Reconstructs the sentence, word by word, from its embedding e.
 
-    With s_0 = tanh(W e + b), each state is s_t = GRU(s_{t-1}; word t-1, e), where the word before the first is a zero
-    vector, and the next word, or the end, is chosen by a softmax over O s_t + o (with a linear layer in between, if
-    the configuration asks for one).
+    The first state is s_0 = tanh(W e + b), and each next state s_t = GRU(s_{t-1}; word t-1, e). The word before the
+    first is a zero vector. A softmax over O s_t + o predicts the next word or the end. With `readout_size` a linear
+    layer precedes the output layer.
     """
 
     def __init__(self, config: SdaeConfig) -> None:
@@ -49,21 +49,21 @@ class SdaeDecoder(nn.Module):
         self.output = nn.Linear(config.readout_size or size, config.vocab_size)
 
     def forward(self, embedding: Tensor, labels: Tensor, embeddings: Tensor) -> Tensor:
-        """Computes the negative log-likelihood of some sentences, summed over words, ends and sentences.
+        """Compute the negative log-likelihood of sentences, summed over words, ends and sentences.
 
-        All states are turned into words at once, when the last of them is known, and padding is never computed.
-        `labels` (sentences, length) are -100 at padding; `embeddings` are the word vectors of the encoder.
+        The output layer runs once over all states, without padding. `labels` (sentences, length) are -100 at
+        padding. `embeddings` are the word vectors of the encoder.
         """
         present = labels >= 0
         lengths = present.sum(1, keepdim=True)
-        places = torch.arange(labels.shape[1] + 1, device=labels.device)
+        positions = torch.arange(labels.shape[1] + 1, device=labels.device)
         words = labels[present]
-        # Row by row, whatever side the padding is on.
-        following = torch.full((labels.shape[0], len(places)), self.end, device=labels.device)
-        following[places < lengths] = words
+        # Filled row by row, so that padding may be on any side.
+        following = torch.full((labels.shape[0], len(positions)), self.end, device=labels.device)
+        following[positions < lengths] = words
         preceding = torch.zeros_like(following)
-        preceding[(places > 0) & (places <= lengths)] = words
-        packing = PackedSentences.of_mask(places <= lengths)
+        preceding[(positions > 0) & (positions <= lengths)] = words
+        packing = PackedSentences.of_mask(positions <= lengths)
         if not packing.batch_sizes:
             return embedding.new_zeros(())
         table = embeddings if self.embeddings is None else self.embeddings
@@ -84,19 +84,18 @@ class SdaeDecoder(nn.Module):
 
 
 class SdaeModel(WordVectorModel):
-    """The sequential denoising autoencoder (Hill, Cho and Korhonen 2016, section 2; paper 004).
+    """The sequential denoising autoencoder (Hill, Cho and Korhonen 2016, section 2).
 
-    A GRU reads a noisy sentence. Its last state is the sentence embedding, from which a second GRU reconstructs the
-    sentence without noise. As in the authors' code the decoder starts from a function of the embedding and
-    sees it at every step. Other than there, the encoder reads no mark behind the last word, so that tokenizers need
-    not add one.
+    A GRU reads a noisy sentence. Its last state is the sentence embedding. A second GRU reconstructs the sentence
+    without noise. As in the authors' code the decoder starts from a function of the embedding and reads it at every
+    step. Unlike in the authors' code the encoder reads no end token.
 
-    The mean of `last_hidden_state` over the tokens is the sentence embedding, as in `RecurrentModel`: it holds
-    n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0), what each token adds to the last state.
+    As in `RecurrentModel`, `last_hidden_state` holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0), so that
+    its mean over the tokens is the sentence embedding.
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
-        decoder: The decoder; None if the configuration says so, as for a model that is only to encode.
+        decoder: The decoder, or None without `has_decoder`.
     """
 
     config_class = SdaeConfig
@@ -112,18 +111,18 @@ class SdaeModel(WordVectorModel):
         self.post_init()
 
     def get_output_embeddings(self) -> nn.Linear | None:
-        """Returns the layer that scores the words, if there is a decoder."""
+        """Return the output layer, or None without a decoder."""
         return None if self.decoder is None else self.decoder.output
 
     def set_output_embeddings(self, value: nn.Module) -> None:
-        """Replaces the layer that scores the words."""
+        """Replace the output layer."""
         if self.decoder is None:
-            raise ValueError("this model has no decoder, so that it has no output layer")
+            raise ValueError("this model has no decoder and so no output layer")
         assert isinstance(value, nn.Linear)
         self.decoder.output = value
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the word vectors, those of the decoder too if it has its own, and the output layer."""
+        """Resize the word vectors of encoder and decoder, and the output layer."""
         layer: nn.Embedding = super().resize_token_embeddings(*args, **kwargs)
         if self.decoder is not None and self.decoder.embeddings is not None:
             own = embedding_layer(self.decoder.embeddings)
@@ -133,7 +132,7 @@ class SdaeModel(WordVectorModel):
     def _draw(self, values: Tensor, name: str, rows: int) -> None:
         reference = self.config.initialization == "reference"
         for gate, matrix in enumerate(values.split(rows)):
-            # In the authors' code the context's matrices of both gates are one, which is not square.
+            # The authors' code joins the context matrices of both gates into one, which is not square.
             square = matrix.shape[0] == matrix.shape[1] and (name != "weight_context" or gate == 2)
             if name == "weight_state" or (square and reference):
                 initialization.orthogonal_(matrix)
@@ -151,12 +150,11 @@ class SdaeModel(WordVectorModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> SdaeOutput:
-        """Embeds a batch of sentences, as `RecurrentModel` does, and measures how well they are reconstructed.
+        """Embed a batch of sentences and, with labels, computes the reconstruction loss.
 
-        `labels` are the words of the sentences without noise (rows, their length), -100 at padding. `rows` may be less
-        than `batch`: then the first sentences alone are reconstructed, and the others only embedded. `loss` is the
-        negative log-likelihood in nats of the words and the end of a sentence, summed over each sentence, the mean
-        over the sentences.
+        `labels` are the words without noise of the first `rows` sentences (rows, length), -100 at padding. The rest of
+        the batch is only embedded. `loss` is the negative log-likelihood in nats of the words and the end of a
+        sentence, summed over each sentence and averaged over the sentences.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
@@ -166,7 +164,7 @@ class SdaeModel(WordVectorModel):
         loss = None
         if labels is not None:
             if self.decoder is None:
-                raise ValueError("this model has no decoder, so that it cannot reconstruct sentences")
+                raise ValueError("this model has no decoder and cannot reconstruct sentences")
             total = self.decoder(pooled[: len(labels)], labels, self.embeddings)
             loss = total / max(len(labels), 1)
         shown = mask if self.config.skip_unknown else None

@@ -1,4 +1,4 @@
-"""A classification or regression head on a sentence encoder; it travels with the encoder's own files."""
+"""A classification or regression head on a sentence encoder; saved with the encoder's files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _CLASS_REFERENCE = re.compile(r"modeling_\w+\.[A-Za-z]\w*", re.ASCII)
 
 
 class SentenceClassifier(PreTrainedModel):
-    """A sentence encoder with a head, trained together (paper 001, "Supervised Learning").
+    """A sentence encoder with a head, trained together (Wieting et al. 2016).
 
     For one sentence with the vector u, z = W u + b. For a pair with the vectors u and v (Tai, Socher and Manning 2015,
-    equations 15 to 17, which Wieting et al. 2016 take over),
+    equations 15 to 17),
 
         h = sigmoid(W' (u * v) + W'' |u - v| + b')        z = W h + b
 
@@ -36,16 +36,14 @@ class SentenceClassifier(PreTrainedModel):
     * classification: P(class) = softmax(z), and the loss is the cross-entropy;
     * multi_label: P(label) = sigmoid(z), and the loss is the mean binary cross-entropy;
     * distribution: P(score) = softmax(z) over the whole numbers of the scale, and the score is its mean. The loss is
-      the KL divergence from the distribution over the two neighbours of the given score that has it as its mean;
+      the KL divergence to the target distribution: the two whole numbers next to the score, with the score as mean;
     * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
 
-    The vector of an encoder of transformers itself is the mean of its token vectors.
-
-    Matrices of the head start Xavier uniform, its biases at 0, and the encoder as its own class does it.
+    An encoder of transformers itself is mean-pooled. Matrices of the head start Xavier uniform, its biases at 0.
 
     Attributes:
         encoder: The sentence encoder.
-        hidden: The hidden layer for pairs, one matrix over the features side by side; None for single sentences.
+        hidden: The hidden layer for pairs, over the concatenated features; None for single sentences.
         classifier: The output layer.
     """
 
@@ -70,7 +68,7 @@ class SentenceClassifier(PreTrainedModel):
             initialization.zeros_(module.bias)
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Resizes the embeddings of the encoder."""
+        """Resize the embeddings of the encoder."""
         layer: nn.Embedding = self.encoder.resize_token_embeddings(*args, **kwargs)
         self.config.vocab_size = layer.weight.shape[0]
         self.config.sentence_encoder = self.encoder.config.to_diff_dict()
@@ -86,11 +84,11 @@ class SentenceClassifier(PreTrainedModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
-        """Judges a batch of sentences, or of pairs with `second_input_ids` (batch, other length).
+        """Classify a batch of sentences, or of pairs with `second_input_ids` (batch, other length).
 
-        Masks are non-zero where a token counts; None counts all that is not padding. `labels` are the class numbers,
-        int64 (batch,), 1 and 0 for each of several labels, float (batch, labels), or the scores, float (batch,).
-        `logits` (batch, labels) are z, for a regression the score; with labels `loss` is a mean over the batch.
+        Masks are non-zero where a token counts; None means all tokens but padding. `labels` are class ids, int64
+        (batch,), zeros and ones, float (batch, labels), or scores, float (batch,). `logits` (batch, labels) are z, or
+        the score of a regression. With labels, `loss` is a mean over the batch.
         """
         outputs = self.head(self.features(input_ids, attention_mask, second_input_ids, second_attention_mask))
         loss = None if labels is None else self.loss(outputs.float(), labels)
@@ -105,7 +103,7 @@ class SentenceClassifier(PreTrainedModel):
         second_input_ids: Tensor | None = None,
         second_attention_mask: Tensor | None = None,
     ) -> Tensor:
-        """Computes what the head reads (batch, size): the vector of a sentence, or u * v and |u - v| of a pair."""
+        """Compute the input of the head (batch, size): the vector of a sentence, or u * v and |u - v| of a pair."""
         if (second_input_ids is not None) != self.config.pairs:
             raise ValueError(f"this model reads {'pairs of sentences' if self.config.pairs else 'single sentences'}")
         first = self._embed(input_ids, attention_mask)
@@ -116,14 +114,14 @@ class SentenceClassifier(PreTrainedModel):
         return torch.cat([*parts, first, second] if self.config.ordered else parts, dim=1)
 
     def head(self, features: Tensor) -> Tensor:
-        """Computes z (batch, labels) from :meth:`features`."""
+        """Compute z (batch, labels) from :meth:`features`."""
         if self.hidden is not None:
             features = self.hidden(functional.dropout(features, self.config.dropout, self.training)).sigmoid()
         outputs: Tensor = self.classifier(functional.dropout(features, self.config.dropout, self.training))
         return outputs
 
     def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Computes the mean loss of z (batch, labels); see :meth:`forward` for the labels."""
+        """Compute the mean loss of z (batch, labels); see :meth:`forward` for the labels."""
         config = self.config
         if config.objective == "classification":
             return functional.cross_entropy(outputs, labels)
@@ -132,12 +130,12 @@ class SentenceClassifier(PreTrainedModel):
             return functional.binary_cross_entropy_with_logits(outputs, labels)
         if config.objective == "regression":
             return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
-        # Each whole number gets what is left of 1 after its distance from the score.
+        # The target of each whole number is 1 minus its distance from the score, and at least 0.
         targets = (1 - (labels.unsqueeze(1) - self._scale(outputs)).abs()).clamp_min(0)
         return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
     def scores(self, logits: Tensor) -> Tensor:
-        """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
+        """Turn the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
         if self.config.objective in {"classification", "multi_label"}:
             raise ValueError("a classification has no scores")
         if self.config.objective == "regression":
@@ -145,7 +143,7 @@ class SentenceClassifier(PreTrainedModel):
         return logits.softmax(1) @ self._scale(logits)
 
     def save_pretrained(self, save_directory: str | os.PathLike[str], *args: Any, **kwargs: Any) -> None:
-        """Saves the model with its code and the encoder's, so that the folder opens without this package."""
+        """Save the model with all code, so that the folder opens without this package."""
         if kwargs.get("is_main_process", True) and self.encoder._auto_class is not None:
             Path(save_directory).mkdir(parents=True, exist_ok=True)
             custom_object_save(self.encoder, save_directory, config=self.config.sentence_encoder)
@@ -161,20 +159,20 @@ class SentenceClassifier(PreTrainedModel):
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1)
 
     def _scale(self, like: Tensor) -> Tensor:
-        """Returns the whole numbers of the scale (labels,), of a tensor's kind."""
+        """Return the whole numbers of the scale (labels,), with the type and device of `like`."""
         return like.new_tensor(range(self.config.lowest_score, self.config.highest_score + 1))
 
 
 def _is_of_transformers(config: SentenceClassifierConfig) -> bool:
-    """Returns whether the encoder is one of transformers itself, whose embedding is the mean of its token vectors."""
+    """Return whether the encoder is one of transformers itself, which is mean-pooled."""
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
     return (config.sentence_encoder or {}).get("model_type") in MODEL_MAPPING_NAMES
 
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
-    """Makes the encoder, with random weights, of a class of transformers, or one that travels with this file."""
-    # They list this class too, so they are loaded after it.
+    """Make the encoder with random weights, by a class of transformers, of this package, or of the model's folder."""
+    # These mappings list this class too, so they are imported after it.
     from transformers import CONFIG_MAPPING, MODEL_MAPPING
 
     settings = dict(config.sentence_encoder or {})
@@ -187,7 +185,7 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
         return MODEL_MAPPING[config_class](config_class.from_dict(settings))
-    # Whoever opened this file trusts its folder; the encoder's file is beside it, and nowhere else.
+    # The caller trusts the code of this folder, so only code of this folder may be loaded.
     reference = str((settings.get("auto_map") or {}).get("AutoModel"))
     if not _CLASS_REFERENCE.fullmatch(reference):
         raise ValueError(f"the configuration does not name the encoder's code in this folder: {reference[:80]}")

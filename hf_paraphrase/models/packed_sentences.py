@@ -1,4 +1,4 @@
-"""The order in which recurrent layers see the tokens of a batch; it travels with the weights."""
+"""The order in which recurrent layers read the tokens of a batch; saved with the weights."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from torch.nn import functional
 class PackedSentences:
     """The packed order of a batch: the first tokens of all sentences, then the second tokens, and so on.
 
-    Within a step the longest sentences come first, so that the sentences that still run are a block. This is the
-    order of `torch.nn.utils.rnn.PackedSequence`.
+    Within a step the longest sentences come first. This is the order of `torch.nn.utils.rnn.PackedSequence`.
 
     Attributes:
         shape: The shape of the padded batch, (batch, length).
         tokens: The flat index of each packed token in the padded batch (total,).
         slots: step * (sentences with a token) + rank for each packed token (total,).
-        batch_sizes: How many sentences still run at each step.
+        batch_sizes: The number of sentences with a token at each step.
         starts: The packed index of the first token of each step (steps,).
         ranks: The rank of each sentence by length (batch,).
-        lengths: The number of counted tokens of each sentence (batch,); `ranked_lengths` by rank, without zeros.
+        lengths: The number of counted tokens of each sentence (batch,).
+        ranked_lengths: The lengths by rank, without zeros.
     """
 
     shape: tuple[int, int]
@@ -38,7 +38,7 @@ class PackedSentences:
 
     @classmethod
     def of_mask(cls, counted: Tensor) -> PackedSentences:
-        """Packs a mask (batch, length); padding may be on any side or between tokens."""
+        """Pack a mask (batch, length); padding may be on any side or between tokens."""
         lengths = counted.sum(1)
         ranked_lengths, order = lengths.sort(descending=True, stable=True)
         ranks = order.argsort()
@@ -58,11 +58,11 @@ class PackedSentences:
         return self.slots % self.batch_sizes[0] if self.batch_sizes else self.slots
 
     def pack(self, values: Tensor) -> Tensor:
-        """Packs values (batch, length) to (total,)."""
+        """Pack values (batch, length) to (total,)."""
         return values.flatten()[self.tokens]
 
     def unpack(self, vectors: Tensor, shown: Tensor | None = None) -> Tensor:
-        """Unpacks vectors (total, dim) to their tokens (batch, length, dim), with zeros elsewhere.
+        """Unpack vectors (total, dim) to their tokens (batch, length, dim), with zeros elsewhere.
 
         `shown` is a mask (batch, length) of more tokens than the counted ones. The vectors are scaled so that their
         mean over the shown tokens is the mean over the counted tokens.
@@ -74,28 +74,28 @@ class PackedSentences:
         return unpacked * (shown.sum(1) / self.lengths.clamp_min(1)).view(-1, 1, 1).to(vectors.dtype)
 
     def mean(self, vectors: Tensor) -> Tensor:
-        """Computes the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
+        """Compute the mean of the packed vectors (total, dim) of each sentence (batch, dim); zero without any."""
         return self.by_row(self.pad(vectors).sum(0)) / self.lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
 
     def by_row(self, vectors: Tensor) -> Tensor:
-        """Puts vectors of sentences, by rank, in the order of the batch (batch, dim); zero without tokens."""
+        """Reorder vectors of sentences from ranks to rows (batch, dim); zero without tokens."""
         # Sentences without tokens have the last ranks.
         return functional.pad(vectors, (0, 0, 0, len(self.ranks) - len(vectors)))[self.ranks]
 
     def last(self, vectors: Tensor) -> Tensor:
-        """Returns the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
+        """Return the packed vector (total, dim) of the last token of each sentence (batch, dim); zero without any."""
         ranks = torch.arange(len(self.ranked_lengths), device=self.ranks.device)
         return self.by_row(vectors[self.starts[self.ranked_lengths - 1] + ranks])
 
     def reversal(self) -> Tensor:
-        """Computes for each packed token the packed index of its mirror image in the sentence (total,)."""
+        """Compute the packed index of each token in the reversed sentence (total,)."""
         if not self.batch_sizes:
             return self.slots
         steps = self.slots // self.batch_sizes[0]
         return self.starts[self.ranked_lengths[self.rank_of_token] - 1 - steps] + self.rank_of_token
 
     def token_increments(self, states: Tensor) -> Tensor:
-        """Computes n (h_t - h_{t-1}) for packed states (total, dim) of sentences of n tokens, with h_0 = 0.
+        """Compute n (h_t - h_{t-1}) for packed states (total, dim) of sentences of n tokens, with h_0 = 0.
 
         The mean over a sentence is its last state.
         """
@@ -107,11 +107,11 @@ class PackedSentences:
         return differences * self.ranked_lengths[self.rank_of_token].unsqueeze(1).to(states.dtype)
 
     def pad(self, vectors: Tensor) -> Tensor:
-        """Returns packed vectors (total, dim) as (steps, sentences with a token, dim), zero behind the end of one."""
+        """Pad packed vectors (total, dim) with zeros to (steps, sentences with a token, dim)."""
         steps, sentences, dim = len(self.batch_sizes), len(self.ranked_lengths), vectors.shape[1]
         flat = vectors.new_zeros(steps * sentences, dim)
         return flat.index_copy(0, self.slots, vectors).reshape(steps, sentences, dim)
 
     def unpad(self, vectors: Tensor) -> Tensor:
-        """Undoes :meth:`pad`."""
+        """Undo :meth:`pad`."""
         return vectors.flatten(0, 1)[self.slots]

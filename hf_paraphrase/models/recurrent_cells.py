@@ -1,4 +1,4 @@
-"""Recurrent cells, one per equation, over packed sentences; they travel with the weights."""
+"""Recurrent cells, one per equation, over packed sentences; saved with the weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .packed_sentences import PackedSentences
 
 
 class SingleBiasLstm(nn.Module):
-    """An LSTM with one bias for each gate, as it is written in papers; gates in the order input, forget, cell, output.
+    """An LSTM with one bias per gate, as in papers; gates in the order input, forget, cell, output.
 
         i_t = sigmoid(W_i x_t + U_i h_{t-1} + p_i * c_{t-1} + b_i)
         f_t = sigmoid(W_f x_t + U_f h_{t-1} + p_f * c_{t-1} + b_f)
@@ -20,11 +20,11 @@ class SingleBiasLstm(nn.Module):
         o_t = sigmoid(W_o x_t + U_o h_{t-1} + p_o * c_t + b_o)
         h_t = o_t * tanh(c_t)
 
-    with h_0 = c_0 = 0. The diagonal peepholes p (Gers et al. 2002, in the form of Lasagne, which the reference code
-    uses) can be left out; so can the output gate, and then h_t = tanh(c_t).
+    with h_0 = c_0 = 0. The diagonal peepholes p (Gers et al. 2002, as in Lasagne) are optional. Without an output
+    gate, h_t = tanh(c_t).
 
-    Without peepholes, with an output gate and without recurrent dropout this is the kernel of `torch.nn.LSTM`. That
-    class adds two biases, which doubles the step of their sum under Adam; here the second is zero.
+    Without peepholes, with an output gate and without recurrent dropout the kernel of `torch.nn.LSTM` computes the
+    states. That class adds two biases, which doubles the step of their sum under Adam. Here the second is zero.
     """
 
     def __init__(self, input_size: int, size: int, *, peepholes: bool, output_gate: bool) -> None:
@@ -39,10 +39,10 @@ class SingleBiasLstm(nn.Module):
         self.peepholes = nn.Parameter(torch.empty(gates - 1, size)) if peepholes else None
 
     def forward(self, vectors: Tensor, packing: PackedSentences, recurrent_mask: Tensor | None = None) -> Tensor:
-        """Computes packed states h_t (total, size) from packed inputs x_t (total, input_size).
+        """Compute packed states h_t (total, size) from packed inputs x_t (total, input_size).
 
-        `recurrent_mask` (sentences by rank, size) are factors of the state that enters the products with U, the same
-        at every step; None for 1.
+        `recurrent_mask` (sentences by rank, size) multiplies the state in the products with U at every step; None is
+        1.
         """
         if self.peepholes is None and self.output_gate and recurrent_mask is None:
             return self._fused(vectors, packing)
@@ -70,8 +70,8 @@ class SingleBiasLstm(nn.Module):
     def _fused(self, vectors: Tensor, packing: PackedSentences) -> Tensor:
         initial = vectors.new_zeros(1, packing.batch_sizes[0], self.size)
         weights = [self.weight_input, self.weight_state, self.bias, torch.zeros_like(self.bias)]
-        # Padded, for a CPU has no fast kernel for the packed form. A state depends on earlier words only, so padding
-        # behind a sentence does no harm. Not every CPU has a kernel for the bfloat16 of autocast.
+        # Padded, because a CPU has no fast kernel for the packed form. Padding after a sentence changes no state.
+        # Not every CPU has a kernel for the bfloat16 of autocast.
         with torch.autocast("cpu", enabled=False):
             states = torch.lstm(
                 packing.pad(vectors), (initial, initial), weights, True, 1, 0.0, self.training, False, False
@@ -80,14 +80,14 @@ class SingleBiasLstm(nn.Module):
 
 
 class BiaslessGateGru(nn.Module):
-    """The GRU of Cho et al. (2014) without biases in the gates: RNNsearch, and paper 003 with a leaky ReLU for f.
+    """The GRU of Cho et al. (2014) without biases in the gates, for RNNsearch and GRAN.
 
         r_t = sigmoid(W_r x_t + U_r h_{t-1})
         z_t = sigmoid(W_z x_t + U_z h_{t-1})
         h_t = (1 - z_t) * h_{t-1} + z_t * f(W_h x_t + U_h (r_t * h_{t-1}) + b_h)
 
-    `torch.nn.GRU` differs in three ways: its gates have biases, its reset gate acts after the recurrent product, and f
-    is always tanh.
+    GRAN uses a leaky ReLU for f. In `torch.nn.GRU` the gates have biases, the reset gate acts after the recurrent
+    product, and f is always tanh.
     """
 
     names: ClassVar[tuple[str, str, str, str]] = ("weight_input", "weight_gates", "weight_candidate", "bias_candidate")
@@ -98,7 +98,7 @@ class BiaslessGateGru(nn.Module):
         self.size = size
         self.leaky = activation == "leaky_relu"
         self.negative_slope = negative_slope
-        # One matrix each, (reset, update, candidate) below one another: a single product serves all steps.
+        # One matrix for (reset, update, candidate): a single product serves all steps.
         for name, shape in zip(
             self.names, ((3 * size, input_size), (2 * size, size), (size, size), (size,)), strict=True
         ):
@@ -111,16 +111,16 @@ class BiaslessGateGru(nn.Module):
 
     @property
     def input_bias(self) -> Tensor:
-        """The biases of (reset, update, candidate), those of the gates zero (3 * size,)."""
+        """The biases of (reset, update, candidate), zero for both gates (3 * size,)."""
         bias = self.weights[3]
         return torch.cat([bias.new_zeros(2 * self.size), bias])
 
     def project_inputs(self, inputs: Tensor) -> Tensor:
-        """Projects inputs (..., input_size) for the steps that read them (..., 3 * size)."""
+        """Project inputs (..., input_size) for the steps that read them (..., 3 * size)."""
         return functional.linear(inputs, self.weights[0], self.input_bias)
 
     def forward(self, vectors: Tensor, packing: PackedSentences, recurrent_mask: Tensor | None = None) -> Tensor:
-        """Computes the hidden states; see :meth:`SingleBiasLstm.forward`."""
+        """Compute the hidden states; see :meth:`SingleBiasLstm.forward`."""
         size, states = self.size, list[Tensor]()
         for projected in self.project_inputs(vectors).split(packing.batch_sizes):
             if not states:
@@ -140,14 +140,14 @@ class BiaslessGateGru(nn.Module):
         weight_candidate: Tensor,
         entering: Tensor | None = None,
     ) -> Tensor:
-        """Computes h_t (rows, size) from h_{t-1}.
+        """Compute h_t (rows, size) from h_{t-1}.
 
         Args:
             projected: The pre-activations without the state's part (rows, 3 * size).
-            gates: The state's part of the gates (rows, 2 * size); None if `projected` has it.
+            gates: The state's part of the gates (rows, 2 * size); None if `projected` includes it.
             state: h_{t-1}.
             weight_candidate: U_h, in the precision of the state.
-            entering: h_{t-1} as the products see it, where dropout changes it.
+            entering: h_{t-1} after dropout, for the products with U.
         """
         of_gates, of_candidate = projected.split([2 * self.size, self.size], dim=-1)
         reset, update = (of_gates if gates is None else of_gates + gates).sigmoid().chunk(2, dim=-1)
@@ -156,25 +156,25 @@ class BiaslessGateGru(nn.Module):
         return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
 
     def activate(self, values: Tensor) -> Tensor:
-        """Applies f."""
+        """Apply f."""
         return functional.leaky_relu(values, self.negative_slope) if self.leaky else values.tanh()
 
 
 class SingleBiasGru(nn.Module):
-    """The GRU of Hill et al.'s code, which is that of `torch.nn.GRU` with one bias instead of two and a context.
+    """The GRU of Hill, Cho and Korhonen (2016): `torch.nn.GRU` with one bias per gate and a context.
 
         r_t = sigmoid(W_r x_t + C_r c + b_r + U_r h_{t-1})
         z_t = sigmoid(W_z x_t + C_z c + b_z + U_z h_{t-1})
         n_t = tanh(W_n x_t + C_n c + b_n + r_t * (U_n h_{t-1}))
         h_t = (1 - z_t) * n_t + z_t * h_{t-1}
 
-    The context c is the same at every step of a sentence; without one, C is left out.
+    The context c is the same at every step of a sentence. Without a context, C is left out.
     """
 
     def __init__(self, input_size: int, size: int, context_size: int | None = None) -> None:
         super().__init__()
         self.size = size
-        # One matrix each, (reset, update, candidate) below one another.
+        # One matrix for (reset, update, candidate).
         self.weight_input = nn.Parameter(torch.empty(3 * size, input_size))
         self.weight_state = nn.Parameter(torch.empty(3 * size, size))
         self.weight_context = None if context_size is None else nn.Parameter(torch.empty(3 * size, context_size))
@@ -183,11 +183,11 @@ class SingleBiasGru(nn.Module):
     def forward(
         self, vectors: Tensor, packing: PackedSentences, initial: Tensor | None = None, context: Tensor | None = None
     ) -> Tensor:
-        """Computes packed states h_t (total, size) from packed inputs x_t (total, input_size).
+        """Compute packed states h_t (total, size) from packed inputs x_t (total, input_size).
 
         `initial` is h_0 (sentences by rank, size), zeros for None, and `context` c (sentences by rank, context_size).
-        Under autocast the products have the lower precision, while states and gates stay fp32: over many steps the
-        small changes of a state would be rounded away.
+        Under autocast the products have the lower precision. States and gates stay fp32, because small changes of a
+        state would be rounded to nothing.
         """
         size, dtype = self.size, vectors.dtype
         if not packing.batch_sizes:

@@ -1,4 +1,4 @@
-"""Word vectors under recurrent networks, which the recurrent encoders share; they travel with the weights."""
+"""The base class of recurrent encoders; saved with the weights."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .word_vectors import WordVectorModel
 
 
 class RecurrentWordModel(WordVectorModel):
-    """A model of word vectors under recurrent networks, with its initialization and its dropout.
+    """Recurrent networks over word vectors, with their initialisation and dropout.
 
-    `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the reference code. `gru`:
-    matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range` (paper 003).
+    All biases start at 0. Matrices and peepholes of an LSTM start N(0, 0.1), as in the reference code. Matrices of a
+    GRU start Xavier uniform per gate, and its word vectors uniform in ± `initializer_range`.
 
     Attributes:
         recurrent: The forward network.
@@ -37,7 +37,7 @@ class RecurrentWordModel(WordVectorModel):
             values.normal_(0.0, 0.1)
 
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
-        """Applies the dropout of the configuration to packed word vectors (total, dim), in training."""
+        """Apply the dropout of the configuration to packed word vectors (total, dim), in training."""
         config = self.config
         if not self.training or not sentences.batch_sizes:
             return vectors
@@ -48,9 +48,9 @@ class RecurrentWordModel(WordVectorModel):
         return functional.dropout(vectors, config.dropout)
 
     def _states(self, vectors: Tensor, sentences: PackedSentences) -> list[Tensor]:
-        """Computes the states (total, size) of each network from packed word vectors, in its own reading order.
+        """Compute the states (total, size) of each network from packed word vectors, in its own reading order.
 
-        In training there is a mask of the state for each sentence.
+        Variational dropout draws one mask of the state per sentence.
         """
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
         if not sentences.batch_sizes:
@@ -63,13 +63,13 @@ class RecurrentWordModel(WordVectorModel):
         return states
 
     def _mask(self, like: Tensor, sentences: PackedSentences, size: int) -> Tensor:
-        """Draws a factor for each component in all words of a sentence (sentences, size; Gal and Ghahramani 2016)."""
+        """Draw a factor for each component in all words of a sentence (sentences, size; Gal and Ghahramani 2016)."""
         ones = like.new_ones(sentences.batch_sizes[0], size)
         return functional.dropout(ones, self.config.variational_dropout)
 
 
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:
-    """Makes a recurrent layer as a configuration asks for it."""
+    """Make the recurrent layer of a configuration."""
     if config.cell == "lstm":
         return SingleBiasLstm(input_size, size, peepholes=config.peepholes, output_gate=config.output_gate)
     return BiaslessGateGru(

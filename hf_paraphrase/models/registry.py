@@ -1,7 +1,7 @@
 """The model types of the package, and their registration with the Auto classes of transformers.
 
-A configuration class registers itself when it is imported, and its model when a configuration is made. Importing this
-file imports neither a model nor transformers.
+A configuration class registers itself on import, and its model when a configuration is made. This module imports
+neither models nor transformers.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class ModelEntry:
     """The classes of a model type, in `configuration_<type>.py`, `modeling_<type>.py` and `tokenization_<type>.py`.
 
     Attributes:
-        auto_class: The Auto class of transformers that opens it.
-        is_sentence_encoder: Whether its forward pass gives sentence embeddings.
-        tokenizer: The tokenizer class of a type that needs one of its own.
+        auto_class: The Auto class of the model.
+        is_sentence_encoder: Whether the forward pass returns sentence embeddings.
+        tokenizer: The tokenizer class, or None for a class of transformers.
     """
 
     config: str
@@ -58,13 +58,13 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 
 
 def config_class(model_type: str) -> type[PreTrainedConfig]:
-    """Imports the configuration class of a model type without its model."""
+    """Import the configuration class of a model type without its model."""
     config: type[PreTrainedConfig] = _imported("configuration", model_type, MODELS[model_type].config)
     return config
 
 
 def model_class(model_type: str) -> type[PreTrainedModel]:
-    """Imports the model class of a model type."""
+    """Import the model class of a model type."""
     model: type[PreTrainedModel] = _imported("modeling", model_type, MODELS[model_type].model)
     return model
 
@@ -74,10 +74,9 @@ def _imported(kind: str, model_type: str, name: str) -> Any:
 
 
 def register() -> None:
-    """Registers all model types, so that the Auto classes of transformers open them without `trust_remote_code`.
+    """Register all model types, so that the Auto classes open them without `trust_remote_code`.
 
-    Imports transformers, which takes seconds. Not needed after an import of the model's class, nor where the Auto
-    classes were imported before this package.
+    Imports transformers, which takes seconds. Not needed if the model class or the Auto classes are imported already.
     """
     for model_type in MODELS:
         register_type(model_type)
@@ -85,7 +84,7 @@ def register() -> None:
 
 @cache
 def register_type(model_type: str) -> None:
-    """Registers the configuration, the model and the tokenizer of a model type."""
+    """Register the configuration, the model and the tokenizer of a model type."""
     import transformers
 
     config, entry = config_class(model_type), MODELS[model_type]
@@ -96,7 +95,7 @@ def register_type(model_type: str) -> None:
 
 @cache
 def register_tokenizer(model_type: str) -> None:
-    """Registers the tokenizer of a model type that has one of its own."""
+    """Register the tokenizer class of a model type, if it has one."""
     if (name := MODELS[model_type].tokenizer) is not None:
         from transformers import AutoTokenizer
 
@@ -105,7 +104,7 @@ def register_tokenizer(model_type: str) -> None:
 
 
 def register_if_loaded() -> None:
-    """Registers what is cheap to register, where the Auto classes are imported already: all but the models."""
+    """Register configurations and tokenizers if the Auto classes are imported already."""
     for model_type in MODELS:
         if f"{_AUTO}.configuration_auto" in sys.modules:
             config_class(model_type)

@@ -1,6 +1,7 @@
 """The decoder of RNNsearch, one position at a time: in training, in `generate` and in the fast search.
 
-It travels with the weights. Matrices with the same input are joined, so that a position takes fewer, larger products.
+The file is saved with the weights. Matrices with the same input are joined, so that a position takes fewer, larger
+products.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ _MAX_ELEMENTS = 1 << 20
 
 
 class SourceProjections(NamedTuple):
-    """What the attention needs of a batch of source sentences, one row per sentence.
+    """The inputs of the attention for a batch of source sentences, one row per sentence.
 
     Attributes:
         keys: (batch, source length, attention).
         values: (batch, source length, 3 * hidden + readout).
         penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
         doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
-        excluded: Which of the last candidates a sentence may not use (batch, last candidates); None for none.
+        excluded: True for the last candidates that a sentence may not use (batch, last candidates); None for none.
     """
 
     keys: Tensor
@@ -37,24 +38,24 @@ class SourceProjections(NamedTuple):
 
     @classmethod
     def for_search(cls, projections: tuple[Tensor, Tensor, Tensor], dtype: torch.dtype) -> SourceProjections:
-        """Prepares projections for many queries, without gradients."""
+        """Prepare projections for many queries, without gradients."""
         keys, values, penalty = projections
         doubled = None
-        # On a GPU, looking at the values would wait for all work under way.
+        # On a GPU, reading the values would wait for all queued work.
         if keys.device.type == "cpu" and float(keys.abs().amax()) <= _MAX_EXPONENT:
             doubled = torch.exp(2.0 * keys.float())
         return cls(keys.to(dtype), values.to(dtype), penalty, doubled)
 
     def select(self, rows: Tensor) -> SourceProjections:
-        """Selects sentences."""
+        """Select sentences."""
         return SourceProjections(*(None if tensor is None else tensor[rows] for tensor in self))  # type: ignore[arg-type]
 
     def energies(self, query: Tensor, vector: Tensor) -> Tensor:
-        """Computes v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.
+        """Compute v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.
 
-        tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of a sentence's keys serve all its queries,
-        and each pair of them costs a product, a sum and a reciprocal, all in fp32.
-        Queries are (batch, width, attention), the result is (batch, width, source length).
+        tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of keys are computed once per sentence. Each
+        pair of key and query then costs a product, a sum and a reciprocal in fp32. Queries are
+        (batch, width, attention), the result is (batch, width, source length).
         """
         if self.doubled is None or float(query.abs().amax()) > _MAX_EXPONENT:
             hidden = self.keys.unsqueeze(1) + query.unsqueeze(2)
@@ -74,7 +75,7 @@ class SourceProjections(NamedTuple):
 
 
 class AttentionStep(NamedTuple):
-    """What follows from a decoder state alone, before the next word is known.
+    """The results of a decoder state before the next word is chosen.
 
     Attributes:
         state: s_{i-1} (rows, hidden).
@@ -89,7 +90,7 @@ class AttentionStep(NamedTuple):
     weights: Tensor
 
     def select(self, rows: Tensor) -> AttentionStep:
-        """Selects rows for the next GRU step, which needs neither readout nor attention."""
+        """Select rows for the next GRU step, which needs neither readout nor attention."""
         state, gates = self.state.index_select(0, rows), self.gates.index_select(0, rows)
         return AttentionStep(state, gates, self.readout[:0], self.weights[:0])
 
@@ -100,7 +101,7 @@ class StepwiseDecoder:
     Args:
         decoder: The `RnnSearchDecoder`.
         output: The output layer, which :meth:`logits` needs.
-        dtype: The precision of the products; None for that of the weights.
+        dtype: The precision of the products; None means the precision of the weights.
     """
 
     def __init__(self, decoder: Any, output: Any = None, *, dtype: torch.dtype | None = None) -> None:
@@ -131,18 +132,18 @@ class StepwiseDecoder:
     @classmethod
     @torch.no_grad()
     def for_search(cls, model: Any, *, dtype: torch.dtype | None = None) -> StepwiseDecoder:
-        """Joins the weights of a model with its output layer, without gradients, for all batches of a search."""
+        """Join the weights of a model with its output layer, without gradients, for all batches of a search."""
         return cls(model.decoder, model.lm_head, dtype=dtype)
 
     def _layer(self, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         return weight.to(self.dtype), None if bias is None else bias.to(self.dtype)
 
     def restricted(self, candidates: Tensor, excluded: Tensor | None = None) -> StepwiseDecoder:
-        """Returns a decoder whose output layer and softmax have distinct tokens alone.
+        """Return a decoder whose output layer and softmax are restricted to some tokens.
 
         Args:
-            candidates: The tokens of a batch of sentences.
-            excluded: Which of the last candidates a sentence may not use (batch, last candidates).
+            candidates: The distinct tokens for a batch of sentences.
+            excluded: True for the last candidates that a sentence may not use (batch, last candidates).
         """
         assert self.of_output is not None
         decoder, (weight, bias) = copy.copy(self), self.of_output
@@ -159,20 +160,20 @@ class StepwiseDecoder:
         return len(self.of_output[0])
 
     def start(self, annotations: Tensor) -> Tensor:
-        """Computes s_0 = tanh(W h←_1 + b) (batch, hidden) from the backward state at the first source position."""
+        """Compute s_0 = tanh(W h←_1 + b) (batch, hidden) from the backward state at the first source position."""
         first = annotations[:, 0, self.hidden_size :].to(self.dtype)
         return torch.tanh(linear(first, *self.of_start))
 
     def project_words(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
-        """Projects embeddings (..., embedding) for the GRU (..., 3 * hidden) and the readout (..., readout)."""
+        """Project embeddings (..., embedding) for the GRU (..., 3 * hidden) and the readout (..., readout)."""
         gates, readout = linear(embedded, *self.of_word).split([3 * self.hidden_size, self.readout_size], dim=-1)
         return gates, readout
 
     def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
-        """Embeds and projects previous words (rows,)."""
+        """Embed and project previous words (rows,)."""
         distinct, position = words, words
         if words.device.type == "cpu":
-            # In a long n-best list the same few words come again and again; how few, a GPU would be waited for.
+            # A long n-best list repeats few words. On a GPU, counting them would wait for queued work.
             distinct, position = torch.unique(words, return_inverse=True)
             distinct = words if 2 * distinct.numel() > words.numel() else distinct
         projected = linear(self.embeddings.index_select(0, distinct).to(self.dtype), *self.of_word)
@@ -182,12 +183,12 @@ class StepwiseDecoder:
         return gates, readout
 
     def next_state(self, previous: AttentionStep, word_gates: Tensor) -> Tensor:
-        """Makes one GRU step with the chosen words' part of the pre-activations (rows, 3 * hidden)."""
+        """Make one GRU step; `word_gates` (rows, 3 * hidden) are the pre-activations of the chosen words."""
         state: Tensor = self.gru.step(previous.gates + word_gates, None, previous.state, self.weight_candidate)
         return state
 
     def attend(self, state: Tensor, source: SourceProjections) -> AttentionStep:
-        """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""
+        """Attend from states (batch * width, hidden) to their sentences."""
         values, gate_size = source.values, 2 * self.hidden_size
         gates, query, readout = linear(state, *self.of_state).split(
             [gate_size, self.attention_size, self.readout_size], dim=-1
@@ -201,7 +202,7 @@ class StepwiseDecoder:
         return AttentionStep(state, context, from_context + readout, weights)
 
     def logits(self, readout: Tensor, excluded: Tensor | None = None) -> Tensor:
-        """Computes logits (rows, tokens) of complete readouts (rows, readout), −inf for tokens that are `excluded`."""
+        """Compute logits (rows, tokens) of complete readouts (rows, readout), −inf for tokens that are `excluded`."""
         assert self.of_output is not None
         logits = linear(linear(maxout(readout), *self.of_maxout), *self.of_output)
         if excluded is not None and excluded.numel():
@@ -211,5 +212,5 @@ class StepwiseDecoder:
 
 
 def maxout(readout: Tensor) -> Tensor:
-    """Halves the last axis to the larger of each two neighbours."""
+    """Halve the last axis by the maximum of each two neighbours."""
     return readout.unflatten(-1, (-1, 2)).amax(dim=-1)

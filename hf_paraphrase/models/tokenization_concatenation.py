@@ -1,4 +1,4 @@
-"""A tokenizer that gives the tokens of several tokenizers one behind the other, in one file that travels with them."""
+"""A tokenizer that concatenates the tokens of several tokenizers; saved with them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts, write_p
 
 
 class ConcatenationTokenizer(PreTrainedTokenizer):
-    """The tokens of several tokenizers, one behind the other, for `ConcatenationModel`.
+    """Concatenates the tokens of several tokenizers for `ConcatenationModel`.
 
-    The ids of the second tokenizer begin where those of the first end, and so on. In the names of tokens those of the
-    first part are as they are, and those of the others have the number of the part before them: `[1]the`.
+    The parts occupy consecutive ranges of ids. Token names of the first part are unchanged. Token names of later parts
+    begin with the index of the part, as in `[1]the`.
 
     Args:
         tokenizers_file: The file in which the parts are saved, `tokenizers.json`.
-        parts: The parts themselves, instead of the file; fast tokenizers, or those of the `tokenizers` library.
+        parts: The tokenizers, instead of the file: fast tokenizers, or tokenizers of the `tokenizers` library.
         pad_token: The padding token, one of the first part.
-        unk_token: The unknown token of the first part, if it has one; the others may have their own.
-        **kwargs: As for every tokenizer.
+        unk_token: The unknown token of the first part, if it has one.
+        **kwargs: Options of every tokenizer.
     """
 
     vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": PARTS_FILE}
@@ -46,15 +46,15 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         if tokenizers_file is not None:
             backends = read_parts(tokenizers_file)
         else:
-            # Copies, so that nothing which is done to the given ones later is done to these.
-            found = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
-            backends = [Tokenizer.from_str(part.to_str()) for part in found]
+            # Copies, so that later changes of the given tokenizers have no effect here.
+            backends = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
+            backends = [Tokenizer.from_str(part.to_str()) for part in backends]
         self._joined = JoinedTokenizers(backends)
         self._joined.no_padding()
         self._joined.no_truncation()
         self._ids = self._joined.get_vocab()
-        # No list over all ids: a damaged file may have a token with an id in the billions.
-        self._names = {number: name for name, number in self._ids.items()}
+        # A dictionary, because a damaged file may have a token with an id in the billions.
+        self._names = {token_id: name for name, token_id in self._ids.items()}
         if len(self._ids) < sum(len(part.get_vocab()) for part in backends):
             raise ValueError("two tokens of the parts have the same name")
         if str(pad_token) not in self._ids:
@@ -65,7 +65,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
 
     @property
     def backend_tokenizer(self) -> JoinedTokenizers:
-        """What turns texts into ids, as fast tokenizers have it."""
+        """The joined tokenizers, under the name that fast tokenizers use."""
         return self._joined
 
     @property
@@ -79,13 +79,13 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         return sum(self._joined.sizes)
 
     def get_vocab(self) -> dict[str, int]:
-        """Returns the ids of all tokens by name."""
+        """Return the ids of all tokens by name."""
         return {**self._ids, **self._added_tokens_encoder}
 
     def tokenize(self, text: str, **kwargs: Any) -> list[str]:
-        """Returns the names of the tokens of a text."""
+        """Return the names of the tokens of a text."""
         (encoding,) = self._joined.encode_batch_fast([text], add_special_tokens=False)
-        return [self._convert_id_to_token(number) for number in encoding.ids]
+        return [self._convert_id_to_token(token_id) for token_id in encoding.ids]
 
     def _convert_token_to_id(self, token: str) -> int | None:
         return self._ids.get(token, self.unk_token_id)
@@ -96,11 +96,11 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
     def build_inputs_with_special_tokens(
         self, token_ids_0: list[int], token_ids_1: list[int] | None = None
     ) -> list[int]:
-        """Adds nothing: a token that is always there would count in every mean."""
+        """Add no special token, because it would count in every mean."""
         return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
 
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
-        """Writes all parts to one file and returns its path."""
+        """Write all parts to one file and return its path."""
         path = Path(save_directory) / (f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else PARTS_FILE)
         write_parts(path, self._joined.parts)
         return (str(path),)

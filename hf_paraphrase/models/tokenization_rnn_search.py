@@ -1,4 +1,4 @@
-"""A tokenizer with one vocabulary for the source and another for the target, in one folder that travels with them."""
+"""A tokenizer with separate vocabularies for source and target; saved with them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _SOURCE_FILE = "source_tokenizer.json"
 
 
 class RnnSearchTokenizer(PreTrainedTokenizerFast):
-    """Cuts source text by one tokenizer and target text by another; for models with separate vocabularies.
+    """Tokenizes sources and targets with separate vocabularies.
 
-    `tokenizer(texts)` gives source units and `tokenizer(text_target=texts)` target units. Everything else, above all
-    decoding and the vocabulary, is that of the target. Special tokens have the same ids on both sides.
+    `tokenizer(texts)` returns source subwords and `tokenizer(text_target=texts)` target subwords. Decoding and the
+    vocabulary belong to the target. Special tokens have the same ids in both vocabularies.
 
     Args:
-        source_tokenizer_file: The file with the source side, `source_tokenizer.json`.
-        source_tokenizer_object: The source side itself, instead of the file.
-        **kwargs: As for every fast tokenizer, for the target side.
+        source_tokenizer_file: The file of the source tokenizer, `source_tokenizer.json`.
+        source_tokenizer_object: The source tokenizer, instead of its file.
+        **kwargs: Options of the target tokenizer, a fast tokenizer.
     """
 
     vocab_files_names: ClassVar[dict[str, str]] = {
@@ -49,25 +49,25 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         super().__init__(*args, **kwargs)
         self._source_tokenizer = source
         self._is_at_target = False
-        for token, number in zip(self.all_special_tokens, self.all_special_ids, strict=True):
-            if source.token_to_id(token) != number:
+        for token, token_id in zip(self.all_special_tokens, self.all_special_ids, strict=True):
+            if source.token_to_id(token) != token_id:
                 raise ValueError(
-                    f"{token} is {number} on the target side but {source.token_to_id(token)} on the other"
+                    f"{token} has the id {token_id} for the target, but {source.token_to_id(token)} for the source"
                 )
 
     @classmethod
     def convert_to_native_format(cls, trust_remote_code: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Leaves the files as they are; they hold whole tokenizers."""
+        """Return the files unchanged; they hold whole tokenizers."""
         return kwargs
 
     @property
     def source_tokenizer(self) -> Tokenizer:
-        """The tokenizer of the source side."""
+        """The tokenizer of the source."""
         return self._source_tokenizer
 
     @property
     def source_vocab_size(self) -> int:
-        """The number of source units, `source_vocab_size` of the model's configuration."""
+        """The number of source subwords, `source_vocab_size` of the model's configuration."""
         return int(self._source_tokenizer.get_vocab_size(with_added_tokens=True))
 
     def _switch_to_input_mode(self) -> None:
@@ -81,9 +81,9 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
             try:
                 return super()._encode_plus(*args, **kwargs)
             finally:
-                # The base class forgets this where the call fails.
+                # The base class does not switch back after an error.
                 self._switch_to_input_mode()
-        # A shallow copy, so that threads which read sources leave each other alone.
+        # A shallow copy, so that threads do not share the switch.
         source_side = object.__new__(type(self))
         source_side.__dict__.update(self.__dict__, _tokenizer=self._source_tokenizer)
         return super(RnnSearchTokenizer, source_side)._encode_plus(*args, **kwargs)
@@ -97,7 +97,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
     ) -> tuple[str, ...]:
         names = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         path = Path(save_directory) / (f"{filename_prefix}-{_SOURCE_FILE}" if filename_prefix else _SOURCE_FILE)
-        # As the target side, which is saved without the padding and truncation of the last call.
+        # Without the padding and truncation of the last call, as the target tokenizer.
         source = Tokenizer.from_str(self._source_tokenizer.to_str())
         source.no_padding()
         source.no_truncation()

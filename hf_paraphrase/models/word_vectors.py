@@ -1,4 +1,4 @@
-"""What models with a table of word vectors have in common; it travels with their weights."""
+"""The base class of models with a table of word vectors; saved with their weights."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from transformers import PreTrainedModel, initialization
 
 
 class WordVectorModel(PreTrainedModel):
-    """A model whose word vectors are a parameter of its own, by default `embeddings` (vocab_size, dim).
+    """A model whose word vectors are a parameter, by default `embeddings` (vocab_size, dim).
 
-    Word vectors start from N(0, `initializer_range`), or uniform in ± that where the configuration's
-    `initial_distribution` says so, and zero for padding. Matrices start Xavier uniform, those from state to state
-    orthogonal, and biases 0, but 1 for the forget gate; a subclass may have another :meth:`_draw`.
+    Word vectors start from N(0, `initializer_range`), or uniform in ± `initializer_range` with
+    `initial_distribution="uniform"`, and zero for padding. Recurrent matrices start orthogonal and other matrices
+    Xavier uniform. Biases start at 0, the bias of the forget gate at 1. Subclasses may override :meth:`_draw`.
 
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
@@ -28,11 +28,11 @@ class WordVectorModel(PreTrainedModel):
     _auto_class = "AutoModel"
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Returns a layer whose weight is the parameter itself."""
+        """Return a layer whose weight is the parameter itself."""
         return embedding_layer(getattr(self, self.embeddings_name))
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Takes over the weight of an embedding layer."""
+        """Set the weight of an embedding layer as the parameter."""
         weight = value.weight
         assert isinstance(weight, nn.Parameter)
         setattr(self, self.embeddings_name, weight)
@@ -55,11 +55,11 @@ class WordVectorModel(PreTrainedModel):
                 self._draw(values, name, size or len(values))
             elif isinstance(module, nn.LSTM):
                 values[size : 2 * size] = 0.5  # two biases are added to one another
-            # A function that leaves loaded weights alone.
+            # This function skips loaded weights.
             initialization.copy_(parameter, values)
 
     def _draw(self, values: Tensor, name: str, rows: int) -> None:
-        """Draws a parameter, which stacks matrices of `rows` rows."""
+        """Draw a parameter, which stacks matrices of `rows` rows."""
         for matrix in values.split(rows):
             if name.startswith("weight_hh"):
                 initialization.orthogonal_(matrix)
@@ -68,7 +68,7 @@ class WordVectorModel(PreTrainedModel):
 
 
 def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
-    """Returns an embedding layer whose weight is the given parameter (words, dim)."""
+    """Return an embedding layer whose weight is the given parameter (words, dim)."""
     words, dim = vectors.shape
     layer = nn.Embedding(words, dim, _weight=vectors.detach())
     layer.weight = vectors
@@ -76,7 +76,7 @@ def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
 
 
 def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> Tensor:
-    """Returns which tokens of a batch are no padding (batch, length), by the mask or by `config.pad_token_id`."""
+    """Return a mask of the tokens that are not padding (batch, length)."""
     if attention_mask is not None:
         return attention_mask.bool()
     if config.pad_token_id is None:
@@ -85,9 +85,9 @@ def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any
 
 
 def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> tuple[Tensor, Tensor]:
-    """Returns which tokens of a batch are no padding, and which of them count, both (batch, length).
+    """Return masks of the tokens that are not padding and of the tokens that count (batch, length).
 
-    They differ only with `skip_unknown`, which leaves out unknown words of sentences that have others.
+    With `skip_unknown` unknown words count only in sentences of unknown words.
     """
     mask = present_tokens(input_ids, attention_mask, config)
     if not config.skip_unknown:

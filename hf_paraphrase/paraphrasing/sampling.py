@@ -95,14 +95,14 @@ class SamplingTranslator(Translator):
             logits_processor=LogitsProcessorList([SeededDraw(self.sampling, ids, num)]),
         )[:, lead:].tolist()
         distinct = dict.fromkeys(tuple(until_end(row, ends)) for row in sequences)
-        ended = [list(units) for units in distinct if units and units[-1] in ends]
+        ended = [list(subwords) for subwords in distinct if subwords and subwords[-1] in ends]
         if not ended:
             return "no translation ends within the length limit"
         scores = hypothesis_scores(model, sources, mask, [0] * len(ended), ended)
-        texts = self.tokenizer.batch_decode([units[:-1] for units in ended], skip_special_tokens=True)
+        texts = self.tokenizer.batch_decode([subwords[:-1] for subwords in ended], skip_special_tokens=True)
         hypotheses = [
-            Hypothesis(text.strip(), log_prob, len(units) - 1, True)
-            for text, log_prob, units in zip(texts, scores, ended, strict=True)
+            Hypothesis(text.strip(), log_prob, len(subwords) - 1, True)
+            for text, log_prob, subwords in zip(texts, scores, ended, strict=True)
             if text.strip()
         ]
         first = {item.text: item for item in sorted(hypotheses, key=lambda item: item.log_prob)}

@@ -1,7 +1,6 @@
-"""What all training shares; each trainer is in the package of its models.
+"""The shared parts of all training; each trainer is in the package of its models.
 
-Start at `run.py`, the template of a training verb; `epoch_trainer.py` is the trainer that most share, and the other
-files are its parts. `devices.py` chooses where all of it computes.
+Start at `run.py`, the template of a training command, and at `epoch_trainer.py`, the base class of most trainers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which items make which batch: an order of its own for every epoch, shared by all processes."""
+"""Batches of examples, in a new order for every epoch that all processes share."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch.utils.data import Dataset, Sampler
 from ..errors import UsageError
 
 Item = tuple[int, int]
-"""An epoch (from 0) and the number of a pair."""
-_BATCHES_PER_MAXI_BATCH = 20
-"""Batches that are sorted together, as many as in the reference code of the translation model (paper 000)."""
+"""An epoch (from 0) and the row of a pair."""
+_BATCHES_PER_POOL = 20
+"""The number of batches that are sorted together, as in the reference code of the translation model."""
 
 
 class PairItems(Dataset[Item]):
-    """A data set that hands each request through to the collator, which reads a whole batch at once."""
+    """A data set that passes requests to the collator, which reads a whole batch at once."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -31,15 +31,15 @@ class PairItems(Dataset[Item]):
 
 
 class EpochBatches:
-    """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
+    """Batches of shuffled pairs, in an order that depends on the seed and the epoch alone.
 
-    Processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, whose parts are as
-    equal as can be. A process without a pair of the last joint batch gets one of weight 0.
+    Processes share one order. It is cut into joint batches of `batch_pairs` pairs per process, and each joint batch
+    into parts of nearly equal size. A process without a pair of the last joint batch gets a pair of weight 0.
     """
 
     def __init__(self, size: int, batch_pairs: int, seed: int, num_processes: int = 1) -> None:
         self.size = size
-        # Not `batch_size`: accelerate takes a sampler with that attribute to have batches of one size.
+        # Not `batch_size`: accelerate expects a sampler with that attribute to have batches of one size.
         self.batch_pairs = batch_pairs
         self.seed = seed
         self.num_processes = num_processes
@@ -48,7 +48,7 @@ class EpochBatches:
         self._order: tuple[int, NDArray[np.int64]] | None = None
 
     def set_epoch(self, epoch: int) -> None:
-        """Sets the epoch (from 0) whose order is given next."""
+        """Set the epoch (from 0) of the next iteration."""
         self.epoch = epoch
 
     @property
@@ -58,30 +58,30 @@ class EpochBatches:
         return whole + (rest > 0 and not self.drop_last)
 
     def leave_out_last(self) -> None:
-        """Leaves out the last joint batch of every epoch where it is smaller than the others."""
+        """Drop an incomplete last joint batch from every epoch."""
         if self.size < self.batch_pairs * self.num_processes:
-            raise UsageError(f"dataloader_drop_last leaves nothing of {self.size} examples", remedy="leave it out")
+            raise UsageError(f"dataloader_drop_last drops all {self.size} examples", remedy="leave it out")
         self.drop_last = True
 
     def order(self, epoch: int) -> NDArray[np.int64]:
-        """Returns the numbers of the pairs in the order of an epoch (pairs,)."""
+        """Return the rows of the pairs in the order of an epoch (pairs,)."""
         if self._order is None or self._order[0] != epoch:
             self._order = epoch, np.random.default_rng([self.seed, epoch]).permutation(self.size)
         return self._order[1]
 
     def joint(self, number: int) -> tuple[int, int]:
-        """Returns where a joint batch begins and ends in the order of the epoch."""
+        """Return the start and end of a joint batch in the order of the epoch."""
         start = number * self.batch_pairs * self.num_processes
         return start, min(start + self.batch_pairs * self.num_processes, self.size)
 
     def share(self, number: int, process: int) -> tuple[int, int]:
-        """Returns where the part of one process of a joint batch begins and ends in the order; they may be equal."""
+        """Return the start and end of one process's part of a joint batch in the order; it may be empty."""
         start, end = self.joint(number)
         pairs = end - start
         return start + pairs * process // self.num_processes, start + pairs * (process + 1) // self.num_processes
 
     def weight(self, number: int, process: int) -> float:
-        """Returns the factor of a process's mean loss that makes the mean over processes that over the batch."""
+        """Return the weight of a process's mean loss in the mean loss of a joint batch."""
         start, end = self.joint(number)
         begin, stop = self.share(number, process)
         return self.num_processes * (stop - begin) / (end - start)
@@ -97,12 +97,35 @@ class EpochBatches:
             yield [(epoch, int(pair)) for pair in order[start : max(end, start + 1)]]
 
 
-class MaxiBatchSampler(Sampler[list[int]]):
-    """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
+class LengthBatches(EpochBatches):
+    """Batches of examples of similar length, in an order that depends on the seed and the epoch alone.
 
-    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
-    Several processes take turns at the mini-batches. All take the same number, or the last ones would wait for ever:
-    some of the first mini-batches come again at the end.
+    Joint batches are cut from :func:`order_by_length` and shuffled. The last batch has the remainder.
+    """
+
+    def __init__(self, lengths: NDArray[np.int64], batch_pairs: int, seed: int, num_processes: int = 1) -> None:
+        super().__init__(len(lengths), batch_pairs, seed, num_processes)
+        self.lengths = lengths
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """Return the row of each example in the order of an epoch (examples,)."""
+        if self._order is None or self._order[0] != epoch:
+            generator = np.random.default_rng([self.seed, epoch])
+            joint = self.batch_pairs * self.num_processes
+            order = order_by_length(self.lengths, joint, generator)
+            whole = self.size // joint * joint
+            batches = order[:whole].reshape(-1, joint)
+            order[:whole] = batches[generator.permutation(len(batches))].reshape(-1)
+            self._order = epoch, order
+        return self._order[1]
+
+
+class MaxiBatchSampler(Sampler[list[int]]):
+    """Batches of pairs of similar length, as the reference code of the translation model makes them.
+
+    Batches are cut from :func:`order_by_length` and shuffled, the remainder among them. The order depends on the
+    seed and the epoch alone, so a resumed run reads the same batches. Several processes take turns at the batches.
+    Some of the first batches come again at the end, so that all processes take the same number of steps.
     """
 
     def __init__(self, lengths: np.ndarray, pairs_per_batch: int, *, seed: int = 0, processes: int = 1) -> None:
@@ -111,11 +134,11 @@ class MaxiBatchSampler(Sampler[list[int]]):
         self.seed = seed
         self.processes = processes
         self.epoch = 0
-        # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
+        # Accelerate calls `set_epoch` here if it wraps this sampler to skip batches after a resume.
         self.sampler = self
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of the given epoch."""
+        """Choose the order of the given epoch."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -124,15 +147,17 @@ class MaxiBatchSampler(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         generator = np.random.default_rng([self.seed, self.epoch])
-        order = generator.permutation(len(self.lengths))
-        size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
-        batches: list[np.ndarray] = []
-        for start in range(0, len(order), size):
-            maxi_batch = order[start : start + size]
-            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
-            batches += [
-                maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
-            ]
+        order = order_by_length(self.lengths, self.pairs_per_batch, generator)
+        batches = np.split(order, range(self.pairs_per_batch, len(order), self.pairs_per_batch))
         shuffled = generator.permutation(len(batches))
         for position in range(len(self)):
             yield batches[shuffled[position % len(batches)]].tolist()
+
+
+def order_by_length(lengths: NDArray[np.int64], batch_size: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Shuffle examples and sort each 20 batches of them by length; return their rows (examples,)."""
+    order = generator.permutation(len(lengths))
+    for start in range(0, len(order), batch_size * _BATCHES_PER_POOL):
+        pool = order[start : start + batch_size * _BATCHES_PER_POOL]
+        pool[:] = pool[np.argsort(lengths[pool], kind="stable")]
+    return order

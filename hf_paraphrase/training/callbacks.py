@@ -18,14 +18,14 @@ from ..artefacts.weights import check_finite
 
 
 class OneLineProgress(ProgressCallback):
-    """The Trainer's progress bar, with the last loss and dev scores in its line and not above it as dictionaries."""
+    """The Trainer's progress bar, with the last loss and dev scores in its line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.figures: dict[str, str] = {}
 
     def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Shows the bar; the steps of a run that is continued do not count as done by this one."""
+        """Show the bar, which starts at the step of a resumed run."""
         if state.is_world_process_zero:
             self.training_bar = tqdm(
                 total=state.max_steps, initial=state.global_step, desc="train", unit=" steps", dynamic_ncols=True
@@ -33,7 +33,7 @@ class OneLineProgress(ProgressCallback):
         self.current_step = state.global_step
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
-        """Shows the loss and the dev scores next to the bar."""
+        """Show the loss and the dev scores next to the bar."""
         for name, value in (logs or {}).items():
             if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
                 self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"
@@ -42,14 +42,14 @@ class OneLineProgress(ProgressCallback):
 
 
 def keep_standard_output(trainer: Trainer) -> None:
-    """Removes the callbacks of a Trainer that print to standard output, which is for data."""
+    """Remove the callbacks of a Trainer that print to standard output, which is for data."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
         trainer.add_callback(OneLineProgress)
 
 
 def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the log of a Trainer's steps, without its summary, which a resume changes, and numbers JSON lacks."""
+    """Return the log of a Trainer's steps, without the summary and without numbers that JSON lacks."""
     return [
         {name: value for name, value in sorted(entry.items()) if not isinstance(value, float) or math.isfinite(value)}
         for entry in entries
@@ -58,9 +58,9 @@ def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 class EpochOfBatches(TrainerCallback):
-    """Passes on the number of an epoch, from 0, when it begins or is continued; `updates` are those in an epoch.
+    """Sets the epoch (from 0) of a sampler when an epoch begins or resumes; an epoch has `updates` updates.
 
-    accelerate does not pass it through the wrappers of a sampler that several processes share, or after a resume.
+    accelerate does not pass the epoch through the wrappers of a sampler after a resume or with several processes.
     """
 
     def __init__(self, set_epoch: Callable[[int], None], updates: int) -> None:
@@ -68,15 +68,15 @@ class EpochOfBatches(TrainerCallback):
         self.updates = updates
 
     def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Passes on the number."""
+        """Set the epoch."""
         self.set_epoch(state.global_step // self.updates)
 
 
 class LastStep(TrainerCallback):
-    """Asks for a score and a checkpoint after the last update; transformers 5.0 saves without scoring."""
+    """Requests a score and a checkpoint after the last update; transformers 5.0 saves without scoring."""
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        """Asks for both if the step is the last one."""
+        """Request both if the step is the last."""
         if state.global_step >= state.max_steps:
             control.should_evaluate = control.should_evaluate or args.eval_strategy == IntervalStrategy.STEPS
             control.should_save = control.should_save or args.save_strategy == SaveStrategy.STEPS
@@ -84,13 +84,13 @@ class LastStep(TrainerCallback):
 
 
 class AtCheckpoints(TrainerCallback):
-    """Logs the loss wherever a checkpoint is written: a resumed run has forgotten the losses before it.
+    """Logs the loss at every checkpoint, because a resumed run does not have earlier losses.
 
-    A training that diverged ends before its weights are evaluated or saved, unless the best weights are kept.
+    A diverged training stops before its weights are evaluated or saved, unless earlier best weights exist.
     """
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        """Checks the weights if they are about to be used, and asks for a log."""
+        """Check weights that are about to be used, and request a log."""
         has_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
         if (control.should_save or control.should_evaluate) and not has_best:
             check_finite(kwargs["model"])
@@ -101,7 +101,7 @@ class AtCheckpoints(TrainerCallback):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Finds the newest checkpoint with a state file, which is written last, and removes incomplete ones."""
+    """Find the newest complete checkpoint, and remove incomplete checkpoints."""
     complete: list[tuple[int, Path]] = []
     for path in folder.glob("checkpoint-*"):
         try:
@@ -113,9 +113,9 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
-    """Reads the state of a checkpoint after the last update; None if updates are left.
+    """Read the state of a checkpoint after the last update, or returns None if updates are left.
 
-    From such a checkpoint the Trainer would make one more update.
+    The Trainer would make one more update from such a checkpoint.
     """
     if not isinstance(checkpoint, str):
         return None
@@ -124,7 +124,7 @@ def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
 
 
 def keep_logs(trainer: Trainer, folder: Path) -> None:
-    """Makes TensorBoard write to a folder that stays: it would write beside the checkpoints, which are removed."""
+    """Make TensorBoard write to a permanent folder, and not to the checkpoints, which are removed."""
     for callback in trainer.callback_handler.callbacks:
         if isinstance(callback, TensorBoardCallback) and callback.logging_dir is None:
             callback.logging_dir = str(folder)

@@ -1,4 +1,4 @@
-"""Where models compute: the setting `device`, the settings of a Trainer's accelerator, and the verb `env`."""
+"""The devices of models: the setting `device`, the settings of a Trainer's accelerator, and the command `env`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CPU = "cpu"
 
 
 def device_setting() -> Any:
-    """Declares a field `device`; settings without :class:`DeviceSettings` call :func:`check_device` themselves."""
+    """Declare a field `device`; settings without :class:`DeviceSettings` call :func:`check_device` themselves."""
     return setting(
         "device for the models: cpu, or another one of this machine by its name in torch, such as cuda, cuda:1 or "
         "mps; results of different devices differ by rounding",
@@ -32,21 +32,21 @@ def device_setting() -> Any:
 
 @dataclass(kw_only=True)
 class DeviceSettings(Settings):
-    """The settings of a verb that runs a model."""
+    """The settings of a command that runs a model."""
 
     GROUP: ClassVar[str] = "computing"
 
     device: str = device_setting()
 
     def check(self) -> None:
-        """Refuses a value out of range and a device that this machine does not have."""
+        """Refuse a value out of range and a device that this machine does not have."""
         super().check()
         if getattr(self, "computes_here", True):
             check_device(self.device)
 
 
 def check_device(device: str) -> str:
-    """Returns the name of a device, which must be one of this machine."""
+    """Return the name of a device, which must be one of this machine."""
     # The CPU is always available, and torch takes a second to import.
     if device != CPU and device not in (available := devices()):
         raise UsageError(f"this machine has no --device {device}", remedy=choice_of(device, available))
@@ -54,7 +54,7 @@ def check_device(device: str) -> str:
 
 
 def devices() -> list[str]:
-    """Lists the names that torch has for the devices of this machine."""
+    """List the torch names of the devices of this machine."""
     import torch
 
     names = [CPU]
@@ -67,7 +67,7 @@ def devices() -> list[str]:
 
 
 def bf16_is_fast(device: str | None = None) -> bool:
-    """Returns whether a device, by default a GPU if there is one, multiplies bfloat16 matrices in hardware."""
+    """Return whether a device, by default a GPU if there is one, multiplies bfloat16 matrices in hardware."""
     import torch
 
     if device != CPU and torch.cuda.is_available():
@@ -76,7 +76,7 @@ def bf16_is_fast(device: str | None = None) -> bool:
 
 
 def is_bf16(precision: str, device: str | None = None) -> bool:
-    """Returns whether a `--precision` is bfloat16: `bf16` is, and `auto` where the device is fast at it."""
+    """Return whether a `--precision` is bfloat16: `bf16` is, and `auto` where the device is fast at it."""
     return precision == "bf16" or (precision == "auto" and bf16_is_fast(device))
 
 
@@ -85,19 +85,19 @@ class AcceleratorSettings(Settings):
     """The settings of a training's device and arithmetic."""
 
     device: str | None = setting(
-        "device for training: cpu, or a type of device by its name in torch, such as cuda, of which each process "
-        "uses one [default: a GPU if available]",
+        "device for training: cpu, or a type of device by its name in torch, such as cuda; each process uses one "
+        "device [default: a GPU if available]",
         None,
     )
 
     def check(self) -> None:
-        """Refuses a device that is missing or is one of several GPUs."""
+        """Refuse a device that is missing or is one of several GPUs."""
         super().check()
         if self.device is not None:
             kind, _, index = check_device(self.device).partition(":")
             if index:
-                problem = f"--device {self.device} is for verbs that do not train: a training uses the first GPU"
-                raise UsageError(problem, remedy=f"give CUDA_VISIBLE_DEVICES={index} and --device {kind}")
+                problem = f"--device {self.device} names one of several GPUs, but training uses the first GPU"
+                raise UsageError(problem, remedy=f"set CUDA_VISIBLE_DEVICES={index} and give --device {kind}")
 
     @property
     def is_on_cpu(self) -> bool:
@@ -108,20 +108,20 @@ class AcceleratorSettings(Settings):
 
     @property
     def computing_device(self) -> str:
-        """The device that the Trainer takes, for other models of the same training."""
+        """The device of the Trainer, for other models of the same training."""
         import torch
 
         return CPU if self.is_on_cpu else self.device or str(torch.accelerator.current_accelerator() or CPU)
 
     def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
-        """Makes the arguments of a Trainer on this device, on one GPU at most; `settings` win over these."""
+        """Make the arguments of a Trainer on this device, on one GPU at most; `settings` override these settings."""
         arguments = arguments_class(**{"use_cpu": self.is_on_cpu, **settings})
         take_one_gpu(arguments)
         return arguments
 
 
 def take_one_gpu(arguments: TrainingArguments) -> None:
-    """Makes a process train on one GPU: `DataParallel` would cut its batches, and with them the sets of negatives."""
+    """Make a process train on one GPU, because `DataParallel` would split batches and so the sets of negatives."""
     if arguments.n_gpu > 1:
         arguments._n_gpu = 1
         log("training on one of several GPUs; `accelerate launch` or `torchrun` starts a process for each")
@@ -129,20 +129,20 @@ def take_one_gpu(arguments: TrainingArguments) -> None:
 
 @dataclass(kw_only=True)
 class EnvironmentSettings(Settings):
-    """Print the versions of Python and of the packages that matter, the processor and the accelerators."""
+    """Print the versions of Python and of the main packages, the processor and the accelerators."""
 
     json: bool = setting("print JSON instead of lines", False)
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The versions of packages, then processor and accelerators; it prints as lines of name and value, or as JSON."""
+    """The versions of packages, the processor and the accelerators, printed as lines or as JSON."""
 
     facts: dict[str, str]
     json: bool = False
 
     def __str__(self) -> str:
-        """Returns the text, ending in a newline."""
+        """Return the text, ending in a newline."""
         if self.json:
             return json.dumps(self.facts, indent=2) + "\n"
         width = max(map(len, self.facts))
@@ -151,7 +151,7 @@ class Environment:
 
 @recipe(EnvironmentSettings)
 def env(settings: EnvironmentSettings) -> Environment:
-    """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
+    """Find the versions of Python and of the main packages, the processor and the accelerators."""
     import torch
 
     accelerators = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]

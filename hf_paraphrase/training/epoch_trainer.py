@@ -1,4 +1,4 @@
-"""What trainers share: arguments, batches by epoch, the loader of batches, Adam, and dev scores."""
+"""The base class of trainers: arguments, batches by epoch, their loader, Adam, and dev scores."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class EpochTrainingArguments(TrainingArguments):
 
     All fields mean what they mean in transformers. Two defaults depend on others:
 
-    * `optim` and `weight_decay` as they are stand for the trainer's own Adam, which may update the rows of a batch
-      alone; other values for the optimizer that they name, with dense gradients.
-    * `load_best_model_at_end` None keeps the best weights if there is a dev set and every checkpoint has a score.
+    * The defaults of `optim` and `weight_decay` select the trainer's own Adam, which may update only the rows of a
+      batch. Other values select the named optimizer, with dense gradients.
+    * `load_best_model_at_end=None` loads the best weights if there is a dev set and every checkpoint has a score.
     """
 
     lr_scheduler_type: Any = field(default="constant", metadata={"help": "schedule of the learning rate"})
@@ -34,7 +34,9 @@ class EpochTrainingArguments(TrainingArguments):
     logging_strategy: Any = field(default="epoch", metadata={"help": "when the loss is logged"})
     eval_strategy: Any = field(default="epoch", metadata={"help": "when the dev set is scored"})
     save_strategy: Any = field(default="epoch", metadata={"help": "when a checkpoint is written"})
-    save_total_limit: int | None = field(default=1, metadata={"help": "checkpoints kept, beside the best one"})
+    save_total_limit: int | None = field(
+        default=1, metadata={"help": "checkpoints to keep besides the best checkpoint"}
+    )
     load_best_model_at_end: bool | None = field(
         default=None,
         metadata={"help": "load the best weights at the end; None: if every checkpoint has a score"},
@@ -53,18 +55,18 @@ class EpochTrainingArguments(TrainingArguments):
         metric = self.metric_for_best_model
         super().__post_init__()
         if metric is None:
-            # Not the loss, as the Trainer has it, but the score of the trainer; see `settle_evaluation`.
+            # The default is the score of the trainer, and not the loss; see `settle_evaluation`.
             self.metric_for_best_model = self.greater_is_better = None
 
     @property
     def names_optimizer(self) -> bool:
-        """Whether the caller wants another optimizer than the trainer's own Adam."""
+        """Whether the arguments select an optimizer other than the trainer's own Adam."""
         return bool(self.weight_decay or self.optim_args) or self.optim not in ("adamw_torch", "adamw_torch_fused")
 
     def settle_evaluation(self, has_dev: bool, metric: str) -> bool:
-        """Settles what depends on whether there is a dev set, and returns whether it is scored in the training.
+        """Fill in the arguments that depend on a dev set, and return whether training scores it.
 
-        The weights are chosen by `metric` if the arguments name none.
+        `metric` chooses the best weights unless the arguments name a metric.
         """
         if not has_dev and self.eval_strategy == IntervalStrategy.EPOCH and not self.load_best_model_at_end:
             self.eval_strategy = IntervalStrategy.NO
@@ -83,9 +85,9 @@ class EpochTrainingArguments(TrainingArguments):
 def training_batches(
     trainer: Trainer, dataset: Any, sampler: Iterable[list[Any]], *, workers: bool = False
 ) -> DataLoader[Any]:
-    """Makes the loader of a trainer's batches, prepared for its device and its share of them.
+    """Make the data loader of a trainer for its device and its process.
 
-    With `workers`, `dataloader_num_workers` processes make them; they do not learn of the epoch.
+    With `workers`, `dataloader_num_workers` processes make the batches; they are not told the epoch.
     """
     args = trainer.args
     loader: DataLoader[Any] = DataLoader(
@@ -105,17 +107,17 @@ def training_batches(
 class EpochTrainer(Trainer):
     """A Trainer whose batches, orders and draws depend on the seed and the epoch alone.
 
-    A run that is continued from a checkpoint therefore ends with the weights of an undisturbed one. A subclass defines
-    what a batch is and how `evaluate` scores the dev set, and passes the scores to :meth:`report_scores`.
+    A run resumed from a checkpoint therefore ends with the weights of an uninterrupted run. A subclass overrides
+    `evaluate` to score the dev set, and passes the scores to :meth:`report_scores`.
 
-    `collate` makes a batch of (epoch, index) of items, `dev_size` is the number of items in the dev set, and `report`
-    gets a line of text after each evaluation.
+    `collate` makes a batch from pairs of epoch and row. `dev_size` is the size of the dev set. `report` receives a
+    line of text after each evaluation.
     """
 
     criterion: str
-    """The name of the score that every evaluation has; the weights are chosen by it if no other is named."""
+    """The name of the score of every evaluation; it chooses the weights by default."""
     uses_workers: ClassVar[bool] = False
-    """Whether `dataloader_num_workers` processes may make the batches; they do not learn of the epoch."""
+    """Whether `dataloader_num_workers` processes may make the batches; they are not told the epoch."""
     forward_options: dict[str, Any] = {}  # noqa: RUF012
     loss_is_scaled_for_ga = False
     optimizer: Any
@@ -143,7 +145,7 @@ class EpochTrainer(Trainer):
             args=args,
             data_collator=collate,
             train_dataset=PairItems(batches.size),
-            # The Trainer requires a set before it calls `evaluate`, which reads the dev set itself.
+            # The Trainer calls `evaluate` only with a data set; `evaluate` reads the dev set itself.
             eval_dataset=None if dev_size is None else PairItems(dev_size),
             **options,
         )
@@ -151,13 +153,13 @@ class EpochTrainer(Trainer):
         self.add_callback(EpochOfBatches(self.begin_epoch, self.updates_of_epoch))
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; see :class:`~.batches.EpochBatches`."""
+        """Return the batches of this process; see :class:`~.batches.EpochBatches`."""
         return training_batches(self, self.train_dataset, self.batches, workers=self.uses_workers)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Makes Adam over all parameters that have a gradient, or the optimizer that the arguments name."""
+        """Make Adam over all trained parameters, or the optimizer that the arguments name."""
         if self.optimizer is None and not self.args.names_optimizer:
-            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
+            parameters = [parameter for parameter in (model or self.model).parameters() if parameter.requires_grad]
             self.optimizer = self.adam(
                 parameters,
                 lr=self.args.learning_rate,
@@ -168,18 +170,18 @@ class EpochTrainer(Trainer):
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """The kind of Adam."""
+        """The class of Adam."""
         return torch.optim.Adam
 
     @property
     def updates_of_epoch(self) -> int:
-        """Updates of the model in an epoch."""
+        """The number of updates per epoch."""
         return -(-self.batches.joint_batches // self.args.gradient_accumulation_steps)
 
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Takes the batches of one update; of several processes each notes the `weight` of its parts."""
+        """Read the batches of one update; with several processes, adds the `weight` of each part."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
         if self.batches.num_processes > 1:
             first = self.state.global_step % self.updates_of_epoch * self.args.gradient_accumulation_steps
@@ -194,7 +196,7 @@ class EpochTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the mean loss of a batch, times its `weight` if it has one; `num_items_in_batch` is unused."""
+        """Compute the mean loss of a batch, times its `weight` if it has one; `num_items_in_batch` is unused."""
         weight = inputs.get("weight")
         inputs = {name: value for name, value in inputs.items() if name != "weight"}
         output = model(**inputs, **self.forward_options)
@@ -203,16 +205,16 @@ class EpochTrainer(Trainer):
         return (loss, output) if return_outputs else loss
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of a batch from the model's output; subclasses add their penalties."""
+        """Return the loss of a batch from the model's output; subclasses add their penalties."""
         loss: Tensor = output.loss
         return loss
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sets the order of an epoch, counted from 0."""
+        """Set the order of an epoch, counted from 0."""
         self.batches.set_epoch(epoch)
 
     def report_scores(self, metrics: dict[str, float], line: str) -> dict[str, float]:
-        """Logs dev scores, which are named `eval_…`, and reports them to the user in a line; returns the scores."""
+        """Log dev scores, which are named `eval_…`, and report them to the user in a line; return the scores."""
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         if self.report is not None and self.is_world_process_zero():
@@ -220,12 +222,12 @@ class EpochTrainer(Trainer):
         return metrics
 
     def scores(self) -> list[dict[str, float]]:
-        """Lists for every evaluation `epoch`, `step` and the dev scores."""
+        """List for every evaluation `epoch`, `step` and the dev scores."""
         entries = [entry for entry in self.state.log_history if f"eval_{self.criterion}" in entry]
         return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in entries]
 
     def best_scores(self) -> dict[str, float] | None:
-        """Returns the entry of :meth:`scores` after a step whose weights are kept, the earliest of equals, or None."""
+        """Return the entry of :meth:`scores` after a step whose weights are kept, the earliest of equals, or None."""
         chosen = (self.args.metric_for_best_model or self.criterion).removeprefix("eval_")
         best = min if self.args.greater_is_better is False else max
         trained = [entry for entry in self.scores() if entry["step"] > 0]

@@ -1,4 +1,4 @@
-"""Several processes that train together: what they must have in common, waiting for one another, joint tensors."""
+"""Several processes that train together: common settings, waiting, and joint tensors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _SHARDING = tuple(f"ACCELERATE_USE_{name}" for name in ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"))
-"""The variables by which `accelerate launch` passes on its flags and its configuration file."""
+"""The environment variables of the flags and the configuration file of `accelerate launch`."""
 
 
 def refuse_sharding(arguments: Any = None) -> None:
-    """Refuses launchers and `TrainingArguments` that spread a model over processes: each holds the whole of it."""
+    """Refuse launchers and `TrainingArguments` that split a model across processes."""
     asked = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
     asked += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
     if asked:
@@ -27,21 +27,21 @@ def refuse_sharding(arguments: Any = None) -> None:
 
 
 def num_processes() -> int:
-    """Returns the number of processes that train together."""
+    """Return the number of processes that train together."""
     import torch.distributed as distributed
 
     return distributed.get_world_size() if _joined() else 1
 
 
 def process_index() -> int:
-    """Returns the number of this process among them, from 0."""
+    """Return the index of this process, from 0."""
     import torch.distributed as distributed
 
     return distributed.get_rank() if _joined() else 0
 
 
 def wait_before_training(*, on_cpu: bool) -> None:
-    """Waits for the other processes, which have not joined for a training yet."""
+    """Wait for all processes before they form a group."""
     if process_count() > 1:
         from accelerate import PartialState
 
@@ -49,7 +49,7 @@ def wait_before_training(*, on_cpu: bool) -> None:
 
 
 def wait_for_all() -> None:
-    """Waits for the other processes, whose group exists once `TrainingArguments` were made."""
+    """Wait for all processes of the group, which `TrainingArguments` makes."""
     if _joined():
         import torch.distributed as distributed
 
@@ -57,19 +57,19 @@ def wait_for_all() -> None:
 
 
 def check_in_common(job: str, folder: Path) -> None:
-    """Refuses processes whose jobs have other fingerprints, or that do not see the folder of process 0; all raise."""
+    """Raise in all processes if their fingerprints differ, or if one does not see the folder of process 0."""
     if num_processes() == 1:
         return
     import torch.distributed as distributed
 
-    found: list[Any] = [None] * num_processes()
+    gathered_jobs: list[Any] = [None] * num_processes()
     distributed.barrier()
-    distributed.all_gather_object(found, (job, folder.is_dir()))
-    fingerprints, seen = zip(*found, strict=True)
+    distributed.all_gather_object(gathered_jobs, (job, folder.is_dir()))
+    fingerprints, seen = zip(*gathered_jobs, strict=True)
     blind = [str(index) for index, sees in enumerate(seen) if not sees]
     different = [str(index) for index, other in enumerate(fingerprints) if other != fingerprints[0]]
     if different:
-        problem = f"settings or inputs of process {', '.join(different)} are not those of process 0"
+        problem = f"settings or inputs of process {', '.join(different)} differ from process 0"
         raise UsageError(problem, remedy="start the same command on all nodes, with the same files")
     if blind:
         problem = f"process {', '.join(blind)} does not see this folder of process 0"
@@ -77,7 +77,7 @@ def check_in_common(job: str, folder: Path) -> None:
 
 
 def gathered(tensor: Tensor) -> list[Tensor]:
-    """Returns the tensors of all processes, process 0 first; they must have one shape."""
+    """Return the tensors of all processes, process 0 first; they must have one shape."""
     import torch
     import torch.distributed as distributed
 
@@ -87,10 +87,10 @@ def gathered(tensor: Tensor) -> list[Tensor]:
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """Concatenates the rows (rows, …) of all processes, of which they may have different numbers, process 0 first.
+    """Concatenate the rows (rows, …) of all processes, process 0 first; their numbers may differ.
 
-    The gradient flows back: each process receives the sum of the gradients that all have for its rows. If all compute
-    the same loss and average the gradients of parameters, the result is the gradient of a single process.
+    In the backward pass each process receives the sum of all gradients of its rows. If all processes compute the same
+    loss and average the gradients of parameters, the result is the gradient of a single process.
     """
     if num_processes() == 1:
         return rows
@@ -98,7 +98,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 
     counts = [int(count) for count in gathered(torch.tensor([rows.shape[0]], device=rows.device))]
     parts = _all_rows(rows.detach(), counts)
-    # The one part with a history: the gradient of the whole reaches it, summed over the processes on its way.
+    # Only this part has a history: it receives the gradient, summed over the processes.
     parts[process_index()] = rows
     joint = torch.cat(parts)
     if joint.requires_grad:
@@ -107,13 +107,13 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
-    """Makes the rows of the joint batch (2 * all pairs, …), first sentences first, from `pairs` of this process."""
+    """Make the rows of the joint batch (2 * all pairs, …), first sentences first, from the rows of `pairs` pairs."""
     sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
 
 
 def mean_over_processes(value: Tensor) -> Tensor:
-    """Computes the mean of a tensor over the processes, without gradient."""
+    """Compute the mean of a tensor over the processes, without gradient."""
     if num_processes() == 1:
         return value.detach()
     return _sum_over_processes(value.detach()) / num_processes()

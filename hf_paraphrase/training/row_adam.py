@@ -1,4 +1,4 @@
-"""Adam for sparse gradients of word vectors: it updates their rows alone."""
+"""Adam for sparse gradients of word vectors, which updates only the rows of a batch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NUMBERS_AT_A_TIME = 1 << 17
 class RowAdam(torch.optim.Optimizer):
     """Adam (Kingma and Ba 2015, algorithm 1) for parameters with dense or with sparse gradients.
 
-    A parameter with a dense gradient gets exactly the update of `torch.optim.Adam` without weight decay. For a sparse
-    gradient only the rows that occur in it are read and written, as `torch.optim.SparseAdam` does: other rows do not
-    move, and their moments do not decay. The bias correction counts the steps of the whole parameter in both.
+    A dense gradient gets exactly the update of `torch.optim.Adam` without weight decay. A sparse gradient updates only
+    its own rows, as in `torch.optim.SparseAdam`: other rows do not move, and their moments do not decay. The bias
+    correction always counts the steps of the whole parameter.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class RowAdam(torch.optim.Optimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         if not state:
-            # A tensor, because loading a state leaves tensors named `step` alone and casts all others.
+            # A tensor, because loading a state casts all tensors except `step`.
             state["step"] = torch.zeros(())
             state["exp_avg"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
             state["exp_avg_sq"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
@@ -57,7 +57,7 @@ class RowAdam(torch.optim.Optimizer):
             parameter.addcdiv_(first, (second.sqrt() / correction).add_(group["eps"]), value=-rate)
             return
         rows, values = _different_rows(gradient)
-        # A few rows at a time: what stays in the processor's cache is read from memory once, not by every operation.
+        # A few rows at a time, which stay in the processor's cache for all operations.
         on_processor = parameter.device.type == "cpu"
         size = max(1, _NUMBERS_AT_A_TIME // max(1, parameter[0].numel()) if on_processor else len(rows))
         for some, changes in zip(rows.split(size), values.split(size), strict=True):
@@ -73,11 +73,11 @@ class RowAdam(torch.optim.Optimizer):
 
 
 def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the distinct rows of a sparse gradient, ascending (rows,), and their values (rows, …)."""
+    """Return the distinct rows of a sparse gradient, ascending (rows,), and their values (rows, …)."""
     rows, values = gradient._indices()[0], gradient._values()
     if rows.device.type != "cpu":
         return _summed_rows(rows, values)
-    # One that has them so already is not sorted again, whether it knows it or not: the flag is lost on the way.
+    # Ascending rows are not sorted again, even if the flag of the tensor is lost.
     if gradient.is_coalesced() or bool((rows[1:] > rows[:-1]).all()):
         return rows, values
     gradient = gradient.coalesce()
@@ -85,7 +85,7 @@ def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed_rows(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Adds the values of equal rows without asking a GPU how many differ: the last result fills up the number."""
+    """Add the values of equal rows without reading their number from a GPU; the last row is repeated as padding."""
     rows, order = rows.sort(stable=True)
     begins = torch.ones_like(rows)
     begins[1:] = rows[1:] != rows[:-1]

@@ -1,11 +1,11 @@
 """The template of every training run: output, checkpoints, resuming, processes, logs and records.
 
-A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe: in a
-:class:`TrainingRun`, unless it `is_finished`, it makes a Trainer with `run.arguments(…)` and passes it to `run.train`,
-before which all is refused that can be. If it `writes`, it saves the model to `run.folder` and calls `run.write`.
+A training command has settings derived from :class:`TrainingRunSettings`, and a recipe. The recipe opens a
+:class:`TrainingRun`. Unless the run `is_finished`, it checks the inputs, makes a Trainer with `run.arguments(…)` and
+passes it to `run.train`. If the run `writes`, it saves the model to `run.folder` and calls `run.write`.
 
-The output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`; a run that was killed continues with `resume` and
-ends with the same result; of several processes all train and the first one writes.
+The output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`. A killed run continues with `resume` and ends
+with the same result. If several processes train, the first writes.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _OF_TRAINERS = {
     "per_device_train_batch_size": "batch_size",
     "learning_rate": "learning_rate",
 }
-"""What arguments of a Trainer are called in the settings of runs."""
+"""The settings of a run for arguments of a Trainer."""
 LOGS = "logs"
-"""The folder in the output with the logs of a training that are files."""
+"""The folder of log files in the output."""
 
 
 @dataclass(kw_only=True)
@@ -63,7 +63,7 @@ class TrainingRunSettings(AcceleratorSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit, a licence that the Hub spells otherwise, and a missing integration."""
+        """Refuse wrong values, a licence that the Hub does not list, and a missing integration."""
         super().check()
         check_license(self.license)
         if self.report_to == "none":
@@ -77,14 +77,13 @@ class TrainingRunSettings(AcceleratorSettings):
 
 
 class TrainingRun:
-    """A run of a training verb, from the check of its output to the finished folder; the module says how it is used.
+    """A run of a training command, from the check of its output to the finished folder.
 
     Args:
-        of_the_result: Settings that say what is written, and nothing about the training: they may differ when a run
-            is continued.
+        of_the_result: Settings of the output only, which may change when a run is resumed.
 
     Attributes:
-        folder: The folder that becomes the output, or the output of a run that is finished.
+        folder: The folder that becomes the output, or the output of a finished run.
         checkpoints: The folder of the checkpoints.
         is_finished: Whether the output exists already.
     """
@@ -101,7 +100,7 @@ class TrainingRun:
             inputs=inputs,
             overwrite=settings.overwrite,
             resume=settings.resume,
-            # Processes share the batches of an epoch, so that another number of them is another run.
+            # Processes share the batches of an epoch, so their number determines the result.
             job={"processes": process_count()} if process_count() > 1 else {},
             free=of_the_result,
         )
@@ -110,7 +109,7 @@ class TrainingRun:
         self._log: list[dict[str, Any]] = []
 
     def __enter__(self) -> TrainingRun:
-        """Locks the output and finds out what is left to do."""
+        """Lock the output and check whether it is finished."""
         refuse_sharding()
         wait_before_training(on_cpu=self.settings.is_on_cpu)
         self.is_finished, self.folder, self.checkpoints = run_on_main_process(self._begin)
@@ -125,10 +124,10 @@ class TrainingRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Gives the lock back; after an error the checkpoints stay, to be continued."""
+        """Release the lock; after an error the checkpoints stay for a resume."""
         self._stack.__exit__(kind, error, traceback)
         if error is None:
-            # What the other processes open next has its name then.
+            # The output must have its final name before other processes open it.
             wait_for_all()
 
     @property
@@ -137,27 +136,27 @@ class TrainingRun:
         return is_main_process()
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:
-        """Makes the arguments of a Trainer of this run; `settings` win over what the settings of the run say."""
+        """Make the arguments of a Trainer of this run; `settings` override the settings of the run."""
         asked = {theirs: getattr(self.settings, ours, None) for theirs, ours in _OF_TRAINERS.items()}
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
             "report_to": self.settings.report_to,
             "run_name": self.artefact.target.name,
-            # No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
+            # Checking the loss of every step would wait for the GPU; checkpoints are checked instead.
             "logging_nan_inf_filter": False,
             **{name: value for name, value in asked.items() if value is not None},
         }
         return self.settings.trainer_arguments(arguments_class, **{**common, **settings})
 
     def begin(self) -> Path:
-        """Records the job, before the first checkpoint, and returns their folder; :meth:`train` does so too."""
+        """Record the job before the first checkpoint, and return the folder of checkpoints."""
         if is_main_process():
             self.artefact.checkpoint(CHECKPOINTS).mkdir(parents=True, exist_ok=True)
         return self.checkpoints
 
     def train(self, trainer: Trainer) -> None:
-        """Trains from the newest complete checkpoint in the folder of a Trainer, of which a run may have several."""
+        """Train from the newest complete checkpoint of the Trainer; a run may have several Trainers."""
         from .callbacks import AtCheckpoints, keep_logs, last_checkpoint, log_of_steps
 
         folder = Path(trainer.args.output_dir)
@@ -167,7 +166,7 @@ class TrainingRun:
         if is_main_process():
             folder.mkdir(parents=True, exist_ok=True)
             last_checkpoint(folder)
-        # The first process has put the folder in order; the others see it as it left it.
+        # The first process has removed incomplete checkpoints; all processes now find the same one.
         wait_for_all()
         checkpoint = last_checkpoint(folder)
         wait_for_all()
@@ -178,7 +177,7 @@ class TrainingRun:
         with quiet_transformers(warns=True):
             trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self._log += log_of_steps(trainer.state.log_history)
-        # None of the checkpoints goes before all processes have loaded the best one.
+        # No checkpoint is removed before all processes have loaded the best weights.
         wait_for_all()
 
     def write(
@@ -190,9 +189,9 @@ class TrainingRun:
         measurements: Sequence[Measurement] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Finishes the output, in which the weights are by now; nothing in the other processes.
+        """Finish the output after its weights are saved; do nothing in processes that do not write.
 
-        The card is the model card `template` of settings, results and `card`, with `measurements` in its head.
+        The model card `template` is filled with settings, results and `card`; `measurements` go into its metadata.
         """
         if not self.writes:
             return
@@ -213,19 +212,19 @@ class TrainingRun:
 
 
 def run_on_main_process(work: Callable[[], T]) -> T:
-    """Runs a function on the first of several processes; all return its result, or raise its error."""
+    """Run a function in the first process; all processes return its result or raise its error."""
     if process_count() == 1:
         return work()
     from accelerate.utils import broadcast_object_list
 
-    found: list[Any] = [None]
+    outcome: list[Any] = [None]
     if is_main_process():
         try:
-            found = [work()]
+            outcome = [work()]
         except HfParaphraseError as error:
-            found = [error]
-    broadcast_object_list(found)
-    if isinstance(found[0], HfParaphraseError):
-        raise found[0]
-    result: T = found[0]
+            outcome = [error]
+    broadcast_object_list(outcome)
+    if isinstance(outcome[0], HfParaphraseError):
+        raise outcome[0]
+    result: T = outcome[0]
     return result

@@ -1,7 +1,7 @@
 """Sparse gradients of word vectors in the Trainer: the exchange between processes, and clipping by the norm.
 
-`DistributedDataParallel` exchanges whole tables of vectors, but a batch needs a few rows. Where gradients are
-sparse it is left out, and the processes exchange the rows that occur in the joint batch.
+`DistributedDataParallel` exchanges whole tables of vectors, but a batch has few rows. With sparse gradients the
+processes exchange only the rows of the joint batch instead.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .row_adam import RowAdam
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replaces gradients, of the same parameters in all processes, by their mean, the same to the last bit."""
+    """Replace gradients by their mean over the processes, equal to the last bit in all of them."""
     for parameter in parameters:
         gradient = parameter.grad
         if gradient is None:
             continue
         if gradient.is_sparse:
-            # A word that occurs several times travels once; sums are taken in the order of the processes.
+            # Coalesced, so that a repeated word is sent once; sums follow the order of the processes.
             gradient = gradient.coalesce()
             rows, values = gather_rows(gradient.indices()[0]), gather_rows(gradient.values())
             total = torch.sparse_coo_tensor(rows.unsqueeze(0), values, parameter.shape, check_invariants=False)
@@ -38,15 +38,15 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
 class SparseGradientTrainer(Trainer):
     """A Trainer of a model with tables of vectors whose gradients may be sparse, in one process or several.
 
-    Several processes begin with the weights of the first one and make the same updates; the gradient is that of one
-    process with the joint batch, up to the order of sums.
+    All processes start with the weights of the first process and make the same updates. Their gradient equals the
+    gradient of a single process with the joint batch, up to the order of sums.
     """
 
     sparse_gradients: bool = False
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """The kind of Adam: over the rows of a batch where gradients are sparse."""
+        """The class of Adam: `RowAdam` if gradients are sparse."""
         return RowAdam if self.sparse_gradients else torch.optim.Adam
 
     @property
@@ -54,18 +54,18 @@ class SparseGradientTrainer(Trainer):
         return self.sparse_gradients and num_processes() > 1
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Trains as the Trainer does."""
+        """Train without `DistributedDataParallel` if processes exchange rows."""
         accelerator: Any = self.accelerator
         if self._joins_rows:
             accelerator.prepare_model = partial(_prepare_replicated, accelerator.prepare_model)
         try:
             return super().train(*args, **kwargs)
         finally:
-            # What was set on the object hides the method of its class.
+            # Restores the method of the class.
             vars(accelerator).pop("prepare_model", None)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Makes a step on a batch; the last step of an update averages the gradients over processes."""
+        """Make a step on a batch; the last step of an update averages the gradients over processes."""
         loss = super().training_step(*args, **kwargs)
         if self._joins_rows and self.accelerator.sync_gradients:
             average_gradients(self.model.parameters())
@@ -86,18 +86,18 @@ class SparseGradientTrainer(Trainer):
 
 
 class DenseGradients(TrainerCallback):
-    """Makes sparse gradients dense before an update, for optimizers that know no sparse ones."""
+    """Make sparse gradients dense before an update, for optimizers without support for them."""
 
     def on_pre_optimizer_step(self, *args: Any, optimizer: Any, **kwargs: Any) -> None:
-        """Replaces them."""
-        for parameter in (item for group in optimizer.param_groups for item in group["params"]):
+        """Replace sparse gradients."""
+        for parameter in (parameter for group in optimizer.param_groups for parameter in group["params"]):
             if parameter.grad is not None and parameter.grad.is_sparse:
                 parameter.grad = parameter.grad.to_dense()
 
 
 @torch.no_grad()
 def _prepare_replicated(prepare_model: Any, model: nn.Module, *args: Any, **settings: Any) -> nn.Module:
-    """Prepares a model without `DistributedDataParallel`, with the weights of the first process."""
+    """Prepare a model without `DistributedDataParallel`, with the weights of the first process."""
     prepared: nn.Module = prepare_model(model, *args, **{**settings, "evaluation_mode": True})
     for tensor in (*prepared.parameters(), *prepared.buffers()):
         distributed.broadcast(tensor, 0)

@@ -1,10 +1,10 @@
-"""Conclusions about a difference between systems that were trained with several seeds: its interval, and a verdict.
+"""Confidence intervals and verdicts for differences between systems trained with several seeds.
 
-All studies judge by this module. A difference varies with the seeds and with the sentence pairs that happen to be in
-the test sets. Both are drawn again in a two-level bootstrap: test pairs with replacement, and n − 1 of n seeds with
-replacement, so that the variance over few seeds is not too small (Rao and Wu 1988). The draws of seeds need not be
-made: their variance is that of the seeds divided by their number. The interval is Student's t with the degrees of
-freedom of Welch and Satterthwaite, and simultaneous for several comparisons by Bonferroni.
+All studies use this module. A difference varies with the seeds and with the sentence pairs of the test sets. A
+two-level bootstrap resamples both: test pairs with replacement, and n − 1 of n seeds with replacement, so that the
+variance over few seeds is not underestimated (Rao and Wu 1988). The variance over seeds is computed exactly, as the
+variance of the seeds divided by their number. The interval is Student's t with the degrees of freedom of Welch and
+Satterthwaite, and simultaneous for several comparisons by Bonferroni.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Claim = Literal["above", "below", "equivalent"]
-"""What may be claimed of a difference: that it is above 0, that it is below 0, or that it is equivalent to 0."""
+"""A claim about a difference: above 0, below 0, or equivalent to 0."""
 Verdict = Literal["holds", "fails", "inconclusive"]
 EQUIVALENCE = 0.5
 """A difference is equivalent to 0 if its whole interval is within ± this many points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
-"""With fewer seeds on either side the result is inconclusive."""
+"""With fewer seeds of either system the result is inconclusive."""
 _ROUNDING = 1e-9
-"""An end this near to 0 is 0."""
+"""An end within this distance of 0 is 0."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its interval, of 95 % by default; an end that nothing bounds is infinite."""
+    """A number with its 95 % interval; an unbounded end is infinite."""
 
     value: float
     low: float
@@ -44,7 +44,7 @@ class Interval:
         return cls(float(value), float(low), float(high))
 
     def verdict(self, claim: Claim, *, margin: float = EQUIVALENCE) -> Verdict:
-        """Judges a claim by the whole interval: above or below 0, or equivalence, within ± `margin`."""
+        """Judge a claim by the whole interval; equivalence is within ± `margin`."""
         if claim == "equivalent":
             if -margin < self.low and self.high < margin:
                 return "holds"
@@ -55,17 +55,17 @@ class Interval:
         return "holds" if above == (claim == "above") else "fails"
 
     def record(self) -> dict[str, float | None]:
-        """Return the number and its ends for JSON, None for an end that nothing bounds."""
+        """Return the number and its ends for JSON, None for an unbounded end."""
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
     def text(self, digits: int = 1, scale: float = 1.0) -> str:
-        """Write the number, times `scale`, with its sign and its interval; alone where nothing bounds it.
+        """Format the number, times `scale`, with its sign and, if bounded, its interval.
 
-        There are up to two more digits where an end would round to 0, so that it is seen on which side of it 0 is.
+        An end that would round to 0 gets up to two more digits, so that its sign is visible.
         """
         ends = [scale * end for end in (self.low, self.high) if abs(end) > _ROUNDING]
         digits = next((more for more in (digits, digits + 1) if all(round(end, more) for end in ends)), digits + 2)
-        # Adding 0 takes the sign of a negative zero away.
+        # Adding 0 removes the sign of a negative zero.
         rounded = [round(scale * number, digits) + 0.0 for number in (self.value, self.low, self.high)]
         value, low, high = (f"{number:+.{digits}f}" for number in rounded)
         return f"{value} [{low}, {high}]" if math.isfinite(self.low) and math.isfinite(self.high) else value
@@ -80,9 +80,9 @@ def bootstrap_means(
 ) -> NDArray[np.float64]:
     """Compute the mean Pearson correlation over sets of several systems on resampled sentence pairs.
 
-    Of each set there are similarities (systems, pairs) and human scores (pairs,). In every replicate the same pairs
-    are drawn for all systems, so that differences are paired (Efron and Tibshirani 1993, chapter 13). A correlation
-    that a draw leaves undefined counts as 0.
+    Each set has similarities (systems, pairs) and human scores (pairs,). Every replicate draws the same pairs for all
+    systems, so that differences are paired (Efron and Tibshirani 1993, chapter 13). An undefined correlation counts
+    as 0.
 
     Returns:
         Unweighted means over the sets of Pearson's r × 100 (replicates, systems).
@@ -111,11 +111,11 @@ class Difference:
     """A difference between two systems, each trained with some seeds and scored on the same test pairs.
 
     Attributes:
-        value: First minus second, means over the seeds.
-        seed_parts: The variance of the value over the seeds, in parts that are independent of each other, each with
-            its degrees of freedom; 0 of them for a single seed.
-        over_pairs: The value in each bootstrap replicate of the test pairs (replicates,); None where nothing is known
-            of single pairs.
+        value: The mean of the first system over its seeds minus the mean of the second.
+        seed_parts: The independent parts of the variance over seeds, each with its degrees of freedom; 0 degrees for a
+            single seed.
+        over_pairs: The value in each bootstrap replicate of the test pairs (replicates,); None without scores of
+            single pairs.
     """
 
     value: float
@@ -128,10 +128,10 @@ class Difference:
         return min((degrees + 1 for _, degrees in self.seed_parts), default=0)
 
     def interval(self, comparisons: int = 1) -> Interval:
-        """Compute the interval that is of 95 % for all of some comparisons together (Bonferroni).
+        """Compute the simultaneous 95 % interval for several comparisons (Bonferroni).
 
-        Without :data:`FEWEST_SEEDS` seeds on either side it has no bounds. A difference of which no seed is a part
-        has an interval over test pairs alone.
+        It is unbounded if either system has fewer than :data:`FEWEST_SEEDS` seeds. Without seeds, the interval is over
+        test pairs alone.
         """
         from scipy.stats import t as student
 
@@ -139,7 +139,7 @@ class Difference:
             return Interval(self.value, -math.inf, math.inf)
         pairs = 0.0 if self.over_pairs is None else float(np.var(self.over_pairs, ddof=1))
         variance = pairs + sum(part for part, _ in self.seed_parts)
-        # The variance over test pairs is known from many pairs, so it takes part with infinite degrees of freedom.
+        # The variance over many test pairs has infinite degrees of freedom.
         noise = sum(part * part / degrees for part, degrees in self.seed_parts)
         freedom = variance * variance / noise if noise > 0 else math.inf
         half = float(student.ppf(1 - 0.025 / comparisons, freedom)) * math.sqrt(variance)
@@ -156,38 +156,38 @@ def difference(
     """Compare two systems by their scores.
 
     Args:
-        first: The score of the first system with each seed; or the one score of a system that no seed makes, such as
-            a baseline without training, or one given model.
-        second: That of the second.
-        paired: Whether equal seeds belong together, because they share draws of training pairs or initial weights;
-            then seeds that only one system has are left out.
-        pairs: The scores in bootstrap replicates of the test pairs, for each system (replicates, seeds), seeds in the
-            order of `first` and `second`, the same draws for both; None where single pairs are not known.
+        first: The score of the first system for each seed, or a single score of a system without seeds, such as a
+            baseline without training.
+        second: The same for the second system.
+        paired: Whether equal seeds are paired, because they share training pairs or initial weights. Seeds of only one
+            system are then left out.
+        pairs: For each system, the scores in bootstrap replicates of the test pairs (replicates, seeds), with the same
+            draws and the order of seeds of `first` and `second`; None without scores of single pairs.
     """
     sides = [side if isinstance(side, Mapping) else {-1: float(side)} for side in (first, second)]
     seeded = [isinstance(side, Mapping) for side in (first, second)]
     drawn = None if pairs is None else [np.asarray(part, np.float64) for part in pairs]
     if paired:
         seeds = [seed for seed in sides[0] if seed in sides[1]]
-        places = [[list(side).index(seed) for seed in seeds] for side in sides]
+        columns = [[list(side).index(seed) for seed in seeds] for side in sides]
         if drawn is not None:
-            drawn = [drawn[0][:, places[0]] - drawn[1][:, places[1]], np.zeros((len(drawn[0]), 1))]
+            drawn = [drawn[0][:, columns[0]] - drawn[1][:, columns[1]], np.zeros((len(drawn[0]), 1))]
         sides = [{seed: sides[0][seed] - sides[1][seed] for seed in seeds}, {-1: 0.0}]
         seeded = [True, False]
     if not all(sides):
         raise ValueError("there are no seeds to compare")
     values = [np.array(list(side.values()), np.float64) for side in sides]
     parts = tuple(
-        (_over_seeds(side, None if drawn is None else drawn[place]), len(side) - 1)
-        for place, side in enumerate(values)
-        if seeded[place]
+        (_over_seeds(side, None if drawn is None else drawn[index]), len(side) - 1)
+        for index, side in enumerate(values)
+        if seeded[index]
     )
     over_pairs = None if drawn is None else drawn[0].mean(axis=1) - drawn[1].mean(axis=1)
     return Difference(float(values[0].mean() - values[1].mean()), parts, over_pairs)
 
 
 def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | None) -> float:
-    """Compute the variance of a mean over seeds: that of n − 1 of n seeds drawn with replacement, over replicates."""
+    """Compute the variance of a mean over seeds by resampling n − 1 of n seeds, averaged over replicates."""
     if len(values) < 2:
         return 0.0
     if replicates is None:
@@ -196,7 +196,7 @@ def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | N
 
 
 def mean_difference(differences: Sequence[Difference]) -> Difference:
-    """Compute the mean of differences on the same draws of test pairs, whose seeds are independent."""
+    """Compute the mean of differences on the same draws of test pairs and with independent seeds."""
     if not differences:
         raise ValueError("there are no differences")
     count = len(differences)
@@ -207,7 +207,7 @@ def mean_difference(differences: Sequence[Difference]) -> Difference:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Write mean and standard deviation over seeds; a dash for no value."""
+    """Format mean and standard deviation over seeds; a dash for no value."""
     if not values:
         return "–"
     deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""

@@ -1,7 +1,7 @@
 """Word vectors in the text layout of GloVe and word2vec, and the initial embedding matrix from them.
 
-One word and its numbers a line, separated by spaces or tabs, optionally after a line `COUNT DIMENSION`; plain,
-.gz, .bz2 or .xz. Such files may be larger than memory: they are streamed and only the wanted words are kept.
+A line has one word and its numbers, separated by spaces or tabs. A first line `COUNT DIMENSION` is optional. Files are
+plain, .gz, .bz2 or .xz, and may be larger than memory: they are streamed, and only the requested words are kept.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from ..errors import InputError
 from ..messages import log
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedTokenizerFast
 
 UNKNOWN_SPREAD = 0.01
-"""The standard deviation of the vectors of words that the file does not have."""
+"""The standard deviation of the random vectors of missing words."""
 UNKNOWN_WORDS = ("UUUNKKK", "<unk>", "[UNK]")
-"""Names under which published vectors keep one for unknown words; UUUNKKK is that of PARAGRAM."""
+"""The names of the unknown word in published vectors; UUUNKKK is from PARAGRAM."""
 _RAREST = 1000
 _SIZE = re.compile(r"\d{1,18}")
 _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
@@ -35,9 +36,9 @@ _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
 @dataclass
 class WordVectors:
-    """Words in the order of a file, each once, and their vectors in `matrix` (words, dimension), float32.
+    """Distinct words in the order of a file, and their vectors in `matrix` (words, dimension), float32.
 
-    With `by_token` words are the tokens of the vocabulary that wants them.
+    With `by_token` the words are tokens of the vocabulary.
     """
 
     words: list[str]
@@ -52,7 +53,7 @@ class WordVectors:
 
 @dataclass
 class Coverage:
-    """How many words of a vocabulary, special tokens aside, have a vector, and how many tokens of training data do."""
+    """The coverage of a vocabulary without special tokens, and of the training tokens, by vectors."""
 
     words: int
     with_vector: int
@@ -67,9 +68,9 @@ class Coverage:
 def read_word_vectors(
     path: str | os.PathLike[str], words: Collection[str] | None = None, *, first: int | None = None
 ) -> WordVectors:
-    """Reads the vectors of the wanted words, by default of all; a word may contain spaces.
+    """Read the vectors of some words, by default of all; a word may contain spaces.
 
-    The vector of unknown words (:data:`UNKNOWN_WORDS`) is always kept, and those of the `first` so many words.
+    The vectors of :data:`UNKNOWN_WORDS` and of the first `first` words of the file are read as well.
     """
     path = Path(path)
     dimension = lines = promised = 0
@@ -87,7 +88,7 @@ def read_word_vectors(
         lines += 1
         wanted = words is None or word in words or (first is not None and lines <= first) or word in UNKNOWN_WORDS
         vector = _finite_vector(fields[-dimension:]) if wanted else None
-        # A word of several parts is legitimate, but a fraction among the parts means a number too many.
+        # A word may contain spaces, but a fraction in it means too many numbers.
         if not word or (wanted and vector is None) or any(map(_FRACTION.fullmatch, fields[1:-dimension])):
             message = f"`{line.strip()[:60]}` is not a word and {dimension or 'its'} finite numbers"
             raise InputError(message, path=path, line=number, remedy="correct or remove the line")
@@ -96,21 +97,24 @@ def read_word_vectors(
     if not lines:
         raise InputError("the file has no word vectors", path=path, remedy="give one word and its vector per line")
     if promised not in (0, lines):
-        log(f"{path}: the first line says {promised} vectors, but the file has {lines}; all are read", warning=True)
+        log(
+            f"{path}: the first line announces {promised} vectors, but the file has {lines}; all are read",
+            warning=True,
+        )
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, path)
 
 
 def is_header(fields: Sequence[str]) -> bool:
-    """Returns whether the fields of a first line are the number of vectors and their dimension."""
+    """Return whether the fields of a first line are a number of vectors and a dimension."""
     return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Returns the word of each token of a vocabulary.
+    """Return the word of each token of a vocabulary.
 
-    Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
-    turns this word into that token alone; one from inside a word (`##ing`) stands for none.
+    Tokens of a word-level tokenizer are words. A subword token has a word if the tokenizer maps this word to the token
+    alone. Tokens from inside a word (`##ing`) have None.
     """
     backend = tokenizer.backend_tokenizer
     tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
@@ -131,11 +135,11 @@ def initial_embeddings(
     dimension: int,
     seed: int = 0,
 ) -> tuple[NDArray[np.float32], Coverage]:
-    """Makes the initial embedding matrix (vocabulary, dimension), float32, of a tokenizer, and counts its words.
+    """Make the initial embedding matrix (vocabulary, dimension), float32, of a tokenizer, and count its words.
 
-    A word without a vector gets N(0, 0.01) in each component. The unknown word gets the file's own vector for it if
-    there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in
-    the file, its rarest. The padding row is zero. `counts` (vocabulary,) counts the ids in the training data.
+    Components of missing words are drawn from N(0, 0.01). The unknown word gets its vector from the file
+    (:data:`UNKNOWN_WORDS`), or the mean over the 1,000 words of the vocabulary that are last in the file. The padding
+    row is zero. `counts` (vocabulary,) are the counts of ids in the training data.
     """
     generator = np.random.default_rng(seed)
     matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(tokenizer), dimension)).astype(np.float32)
@@ -161,15 +165,27 @@ def initial_embeddings(
     )
     if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
         raise InputError(
-            "none of the words to train on has a vector",
+            "no training word has a vector",
             path=vectors.source,
             remedy="give vectors in the same language and casing (see --lower-case)",
         )
     return matrix, coverage
 
 
+def fill_embeddings(
+    embeddings: Tensor, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors, counts: NDArray[np.int64], seed: int
+) -> Coverage:
+    """Copy :func:`initial_embeddings` into the first rows of a model's embeddings (rows, dimension)."""
+    import torch
+
+    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=embeddings.shape[1], seed=seed)
+    with torch.no_grad():
+        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
+    return coverage
+
+
 def _trailing_numbers(fields: list[str]) -> int:
-    """Counts the numbers at the end of a line, of which the first field is none."""
+    """Count the numbers at the end of a line, without the first field."""
     numbers = 0
     while numbers < len(fields) - 1 and _finite_vector([fields[-1 - numbers]]) is not None:
         numbers += 1

@@ -52,7 +52,7 @@ class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettin
     shard_size: int = setting("sentences per shard, the unit of work", 1_000, at_least=1)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         self.num_return_sequences = self.num_return_sequences or self.num_beams
         if self.num_return_sequences > self.num_beams:
@@ -88,14 +88,14 @@ class BackTranslator(BatchFunction):
         return Translator(model, tokenizer, self.options, self.lexical_table)
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs of rows with `id`, `source`, `target` and `source_lang`; see :func:`back_translated`."""
+        """Return the pairs of rows with `id`, `source`, `target` and `source_lang`; see :func:`back_translated`."""
         return back_translated(self.translator, table, progress, references=self.reference_candidates)
 
 
 def back_translated(
     translator: Translator, table: pa.Table, progress: Progress = no_progress, *, references: bool = False
 ) -> tuple[pa.Table, Report]:
-    """Translates rows of a bitext with an open model; returns the pairs, in the order of the rows and their ranks.
+    """Translate rows of a bitext with an open model; return the pairs, in the order of the rows and their ranks.
 
     `references` adds the tokens of a row's target to the candidates of its translations.
 
@@ -129,18 +129,18 @@ def back_translated(
 
 
 def is_copy(translation: str, source: str) -> bool:
-    """Returns whether a model has only copied its source, but for case, white space and invisible characters."""
+    """Return whether a model has only copied its source, but for case, white space and invisible characters."""
     return normalize_text(translation) == normalize_text(source)
 
 
 def is_loop(text: str) -> bool:
-    """Returns whether a text repeats one to eight words four times in a row."""
+    """Return whether a text repeats one to eight words four times in a row."""
     return _LOOP.search(" ".join(separate_letters(text.casefold()).split())) is not None
 
 
 @recipe(BackTranslationSettings)
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
-    """Translates the source side of a bitext, and keeps the n-best lists as paraphrases of its English side.
+    """Translate the source side of a bitext, and keep the n-best lists as paraphrases of its English side.
 
     A job that was killed is continued with `resume`; the bytes are the same.
 

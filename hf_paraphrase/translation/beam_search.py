@@ -22,7 +22,7 @@ from .search_settings import MAX_LENGTH_RATIO, BeamSearchConfig
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
 _SOURCE_UNITS_PER_BATCH = 1 << 16
-"""Source units (rows * length) with annotations of their own at once: 0.8 GB in fp32 where the states have 1000
+"""Source subwords (rows * length) with annotations of their own at once: 0.8 GB in fp32 where the states have 1000
 components."""
 _MOST_TARGET_UNITS = 1_000
 """Greatest length of a translation by a model that sets no limit of its own."""
@@ -35,8 +35,8 @@ class Hypothesis:
     """One translation of the n-best list.
 
     Attributes:
-        log_prob: Σ log p of its units and the end token, in nats, from a separate fp32 forward pass.
-        num_tokens: Its number of units without the end token.
+        log_prob: Σ log p of its subwords and the end token, in nats, from a separate fp32 forward pass.
+        num_tokens: Its number of subwords without the end token.
         finished: Whether it ends in the end token; false if it was cut at the length limit.
     """
 
@@ -67,7 +67,7 @@ class SentenceLengths(LogitsProcessor):
         self.start, self.ends = start, list(ends)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Returns the scores, (rows, vocabulary); beyond its limit a row can only be cut."""
+        """Return the scores, (rows, vocabulary); beyond its limit a row can only be cut."""
         written = input_ids.shape[1] - self.start
         early = self.minimums > written
         if bool(early.any()):
@@ -84,15 +84,15 @@ class SentenceLengths(LogitsProcessor):
 def search_batches(
     model: PreTrainedModel, lengths: Sequence[int], num_beams: int, *, sentences: int = _HYPOTHESES_PER_BATCH
 ) -> Iterator[list[int]]:
-    """Yields indices of sentences of similar length, longest first, as many as a search has the memory for.
+    """Yield indices of sentences of similar length, longest first, as many as a search has the memory for.
 
     There are at most `sentences` in a batch; there may always be one.
     """
-    rows, units = _HYPOTHESES_PER_BATCH, _SOURCE_UNITS_PER_BATCH
+    rows, subwords = _HYPOTHESES_PER_BATCH, _SOURCE_UNITS_PER_BATCH
     if not fast_search_applies(model):
         # The fast search has annotations once a sentence, whatever the width.
-        rows, units = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), units // num_beams
-    return batches_of_like_length(lengths, max(1, min(rows // num_beams, sentences)), units)
+        rows, subwords = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), subwords // num_beams
+    return batches_of_like_length(lengths, max(1, min(rows // num_beams, sentences)), subwords)
 
 
 @torch.inference_mode()
@@ -105,15 +105,15 @@ def translate_batch(
     scorer: PreTrainedModel | None = None,
     steps: StepwiseDecoder | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translates a batch of tokenised sentences into n-best lists, best first.
+    """Translate a batch of tokenised sentences into n-best lists, best first.
 
     Hypotheses that were cut at the length limit are kept only where none finished, and duplicates that `generate` uses
     as filling are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the
     batch change nothing but rounding. The model's own generation config holds where the arguments say nothing else.
 
-    `input_ids` are source units with the special ones, none empty. The `scorer`, normally the same model in fp32,
+    `input_ids` are source subwords with the special ones, none empty. The `scorer`, normally the same model in fp32,
     computes `log_prob`, NaN without one, and ranks the list. `steps` is the decoder of an RNNsearch model, where it is
-    laid out already, or restricted to the target units that may be used (Jean et al. 2015 §3.3), the special ones
+    laid out already, or restricted to the target subwords that may be used (Jean et al. 2015 §3.3), the special ones
     among them.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
@@ -158,16 +158,16 @@ def translate_batch(
             logits_processor=processors,
         )[:, lead:]
     found = _distinct(sequences.tolist(), limits, ends)
-    rows, hypotheses = [row for row, _ in found], [units for _, units in found]
+    rows, hypotheses = [row for row, _ in found], [subwords for _, subwords in found]
     scores = [math.nan] * len(found)
     if scorer is not None:
         scores = hypothesis_scores(scorer, sources, mask, rows, hypotheses)
-    finished = [units[-1] in ends for units in hypotheses]
-    without_end = [units[: len(units) - ended] for units, ended in zip(hypotheses, finished, strict=True)]
+    finished = [subwords[-1] in ends for subwords in hypotheses]
+    without_end = [subwords[: len(subwords) - ended] for subwords, ended in zip(hypotheses, finished, strict=True)]
     texts = tokenizer.batch_decode(without_end, skip_special_tokens=True)
     results: list[list[Hypothesis]] = [[] for _ in input_ids]
-    for row, text, log_prob, units, ended in zip(rows, texts, scores, without_end, finished, strict=True):
-        results[row].append(Hypothesis(text.strip(), log_prob, len(units), ended))
+    for row, text, log_prob, subwords, ended in zip(rows, texts, scores, without_end, finished, strict=True):
+        results[row].append(Hypothesis(text.strip(), log_prob, len(subwords), ended))
     for nbest in results if scorer is not None else []:
         # As `generate` counts: the language that a translation begins with too.
         nbest.sort(
@@ -179,17 +179,17 @@ def translate_batch(
 def _distinct(
     sequences: Sequence[list[int]], limits: Sequence[int], ends: Sequence[int]
 ) -> list[tuple[int, list[int]]]:
-    """Returns the sentence and the units of distinct hypotheses: those that end, or else the best one of a list."""
+    """Return the sentence and the subwords of distinct hypotheses: those that end, or else the best one of a list."""
     found: list[tuple[int, list[int]]] = []
     size = len(sequences) // len(limits)
     for index, limit in enumerate(limits):
         distinct: dict[tuple[int, ...], bool] = {}
         for row in sequences[index * size : (index + 1) * size]:
             last = next((place for place, unit in enumerate(row[:limit]) if unit in ends), None)
-            units = row[:limit] if last is None else row[: last + 1]
-            distinct.setdefault(tuple(units), last is not None)
-        kept = [units for units, ended in distinct.items() if ended] or list(distinct)[:1]
-        found += [(index, list(units)) for units in kept]
+            subwords = row[:limit] if last is None else row[: last + 1]
+            distinct.setdefault(tuple(subwords), last is not None)
+        kept = [subwords for subwords, ended in distinct.items() if ended] or list(distinct)[:1]
+        found += [(index, list(subwords)) for subwords in kept]
     return found
 
 
@@ -205,7 +205,7 @@ def translate(
     decoder_for: Callable[[list[list[int]]], StepwiseDecoder | None] = lambda input_ids: None,
     progress: Progress = no_progress,
 ) -> list[str]:
-    """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
+    """Translate texts, in their order; a blank text has an empty translation, a single text is a list of one.
 
     A text that is longer than the model reads is cut.
 

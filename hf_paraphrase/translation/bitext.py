@@ -51,19 +51,19 @@ class BitextFolder:
         return self.data.count(self.split)
 
     def tables(self, batch_size: int, max_rows: int | None = None) -> Iterator[pa.Table]:
-        """Yields its pairs, so many at a time; with `max_rows` the first ones alone."""
+        """Yield its pairs, so many at a time; with `max_rows` the first ones alone."""
         stop = self.num_rows if max_rows is None else min(max_rows, self.num_rows)
         for table in self.data.row_range(self.split, 0, stop, batch_size=batch_size):
             yield table.select(COLUMNS)
 
     def head(self, max_rows: int) -> pa.Table:
-        """Returns its first pairs."""
+        """Return its first pairs."""
         tables = list(self.tables(max_rows, max_rows))
         return pa.concat_tables(tables) if tables else self.data.schema(self.split).empty_table().select(COLUMNS)
 
 
 def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
-    """Returns the languages of the first bitext, which must be those of all; variants of a language are one."""
+    """Return the languages of the first bitext, which must be those of all; variants of a language are one."""
     languages: list[tuple[str, str]] = []
     for bitext in bitexts:
         if not bitext.num_rows:
@@ -84,7 +84,7 @@ def _normalizer(language: str) -> Any:
 
 
 def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
-    """Replaces typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
+    """Replace typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
 
     The tokenizer of the model does what matters most of this too, so that it takes raw text; what depends on the
     language, the order of quotes and commas, is done here alone.
@@ -94,7 +94,7 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
 
 
 def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> BitextSides:
-    """Returns the sides of a bitext that can be trained on.
+    """Return the sides of a bitext that can be trained on.
 
     Args:
         table: The bitext; its first row tells the languages.
@@ -113,7 +113,7 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
 
 
 def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> None:
-    """Refuses bitext with a side in another language than a model's, where both are known.
+    """Refuse bitext with a side in another language than a model's, where both are known.
 
     Variants of a language, such as `fr` and `fr-CA`, are one. The first row of the bitext speaks for all.
     """
@@ -126,13 +126,13 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> 
 
 
 def are_different(one: str | None, other: str | None) -> bool:
-    """Returns whether two codes are of different languages; false where one is not known."""
+    """Return whether two codes are of different languages; false where one is not known."""
     known = [primary_language(re.split("[-_]", code)[0]) for code in (one, other) if code and code != "und"]
     return len(set(known)) == 2
 
 
 def normalized_sources(model: Any, texts: Iterable[str], language: str | None) -> list[str]:
-    """Returns sources as a model wants them: normalised as its training data for RNNsearch, else as they are."""
+    """Return sources as a model wants them: normalised as its training data for RNNsearch, else as they are."""
     if model.config.model_type != "rnn_search":
         return list(texts)
     return normalize_punctuation(texts, language or "en")

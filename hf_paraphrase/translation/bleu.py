@@ -22,7 +22,7 @@ _MECAB = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 
 
 def bleu_tokenizer(language: str | None) -> str:
-    """Returns sacrebleu's tokenizer for a target language; `char` where its package is missing."""
+    """Return sacrebleu's tokenizer for a target language; `char` where its package is missing."""
     primary = primary_language(language or "und")
     if primary in _MECAB:
         name, module = _MECAB[primary]
@@ -41,7 +41,7 @@ def corpus_scores(
     lowercase: bool = False,
     metrics: Sequence[str] = tuple(METRICS),
 ) -> dict[str, Any]:
-    """Scores detokenized translations against one reference each.
+    """Score detokenized translations against one reference each.
 
     Args:
         hypotheses: The translations.
@@ -81,14 +81,14 @@ def corpus_scores(
 
 
 def check_target_language(language: str | None) -> None:
-    """Warns of a target language that no registry lists, for which BLEU uses sacrebleu's default tokenizer."""
+    """Warn of a target language that no registry lists, for which BLEU uses sacrebleu's default tokenizer."""
     if language and language != "und" and language_tag(language) is None:
         problem = f"the target language `{language[:40]}` is not a language code: BLEU uses the tokenizer 13a"
         log(f"{problem}; --bleu-tokenizer chooses another", warning=True)
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
+    """Format what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
     rows = []
     for _, evaluation in sorted(evaluations.items()):
         for score in evaluation["scores"] if evaluation.get("kind") == "evaluate-nmt" else []:
@@ -108,7 +108,7 @@ def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _load_bleu(metric: Any, tokenizer: str, lowercase: bool) -> Any:
-    """Makes the BLEU of sacrebleu, whose tokenizer may need a package or a download."""
+    """Make the BLEU of sacrebleu, whose tokenizer may need a package or a download."""
     try:
         return metric(tokenize=tokenizer, lowercase=lowercase)
     except (ImportError, RuntimeError, OSError) as error:

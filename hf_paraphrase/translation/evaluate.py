@@ -62,7 +62,7 @@ class EvaluatedTranslation(NamedTuple):
 
 @recipe(TranslationEvaluationSettings)
 def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
-    """Translates the source side of a bitext, and measures BLEU, chrF2 and TER against the target side."""
+    """Translate the source side of a bitext, and measure BLEU, chrF2 and TER against the target side."""
     with ExitStack() as stack:
         for output in filter(None, (settings.output, settings.translations)):
             stack.enter_context(output_file(output, overwrite=settings.overwrite))
@@ -87,8 +87,8 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
-    if cut := sum(len(units) > limit for units in encode_sources(model, tokenizer, sources)):
-        log(f"{cut:,} of {len(sources):,} sources have more units than the model reads, {limit:,}, and are truncated")
+    if cut := sum(len(subwords) > limit for subwords in encode_sources(model, tokenizer, sources)):
+        log(f"{cut:,} of {len(sources):,} sources are truncated to {limit:,} subwords, the limit of the model")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     language = table["target_lang"][0].as_py() if "target_lang" in columns else None

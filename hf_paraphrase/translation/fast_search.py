@@ -36,17 +36,17 @@ _HARMLESS = frozenset(
 
 
 def is_rnn_search(model: PreTrainedModel) -> bool:
-    """Returns whether a model is exactly RNNsearch, no wrapper."""
+    """Return whether a model is exactly RNNsearch, no wrapper."""
     return type(model) is RnnSearchForConditionalGeneration
 
 
 def fast_search_applies(model: PreTrainedModel) -> bool:
-    """Returns whether :func:`fast_beam_search` does all that the model's generation config asks for."""
+    """Return whether :func:`fast_beam_search` does all that the model's generation config asks for."""
     return is_rnn_search(model) and not unusual_settings(model)
 
 
 def unusual_settings(model: PreTrainedModel) -> list[str]:
-    """Lists the fields of a model's generation config that only `generate` follows, e.g. `no_repeat_ngram_size`."""
+    """List the fields of a model's generation config that only `generate` follows, e.g. `no_repeat_ngram_size`."""
     given = model.generation_config.to_diff_dict()
     return sorted(name for name in given if name not in _HARMLESS and not name.startswith(("_", "output_", "return_")))
 
@@ -64,13 +64,13 @@ def fast_beam_search(
     minimums: Sequence[int] | None = None,
     steps: StepwiseDecoder | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Searches as `generate` does, faster; a width of 1 is greedy search.
+    """Search as `generate` does, faster; a width of 1 is greedy search.
 
-    A hypothesis that reaches the limit of its sentence, in units with the end, is ended there at a cost of 1e6 nats,
+    A hypothesis that reaches the limit of its sentence, in subwords with the end, ends there at a cost of 1e6 nats,
     so that it ranks below every finished one. A hypothesis does not end before the minimum of its sentence, as many
     tokens without the end. `steps` is the decoder, where it is laid out already or restricted.
 
-    Returned are the lists, best first: units after the start, padded with the first of the ends, (batch, num_beams,
+    Returned are the lists, best first: subwords after the start, padded with the first of the ends, (batch, num_beams,
     length), and their scores in fp32, (batch, num_beams). Where there are fewer hypotheses the best one is repeated
     with a score of −inf.
     """
@@ -109,7 +109,7 @@ def fast_beam_search(
 
 
 def _columns(tokens: Sequence[int], candidates: Tensor | None, device: torch.device) -> Tensor:
-    """Returns the columns of tokens among the logits."""
+    """Return the columns of tokens among the logits."""
     wanted = torch.tensor(tokens, device=device)
     return wanted if candidates is None else torch.isin(candidates, wanted).nonzero().squeeze(1)
 
@@ -118,7 +118,7 @@ class _Beams:
     """The hypotheses of a batch of sentences, and their n-best lists so far."""
 
     # Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
-    # beam (one before the first step), `beams` its full width. A prefix has the start token before its units.
+    # beam (one before the first step), `beams` its full width. A prefix has the start token before its subwords.
 
     def __init__(self, beams: int, limits: Tensor, ends: Sequence[int], penalty: float, start: int) -> None:
         self.beams = beams
@@ -133,30 +133,30 @@ class _Beams:
         self.scores = torch.zeros_like(self.finished_scores[:, :1])
 
     def lists(self) -> tuple[Tensor, Tensor]:
-        """Returns units and scores of the finished hypotheses."""
+        """Return subwords and scores of the finished hypotheses."""
         missing = (self.finished_scores == -torch.inf).unsqueeze(2)
         return torch.where(missing, self.finished[:, :1], self.finished)[:, :, 1:], self.finished_scores
 
     def advance(self, continuations: Continuations) -> tuple[Tensor, Tensor | None]:
-        """Moves finished continuations into the lists; returns parent rows, and the active positions or None."""
-        scores, parents, units = continuations
+        """Move finished continuations into the lists; return parent rows, and the active positions or None."""
+        scores, parents, subwords = continuations
         width, length = self.prefixes.shape[1:]
-        ending = torch.isin(units, self.ends)
+        ending = torch.isin(subwords, self.ends)
         prefixes = self.prefixes.gather(1, parents.unsqueeze(2).expand(-1, -1, length))
-        prefixes = torch.cat([prefixes, units.unsqueeze(2)], dim=2)
+        prefixes = torch.cat([prefixes, subwords.unsqueeze(2)], dim=2)
         # As `generate`: only the best `beams` continuations may finish, the others only fill the beam up.
         self._finish(prefixes[:, : self.beams], scores[:, : self.beams], ending[:, : self.beams])
         # A stable sort keeps the order of the scores, dead continuations last.
         scores, best = scores.masked_fill(ending, -torch.inf).sort(dim=1, descending=True, stable=True)
         self.scores, best = scores[:, : self.beams], best[:, : self.beams]
         self.prefixes = prefixes.gather(1, best.unsqueeze(2).expand(-1, -1, length + 1))
-        first = torch.arange(self.active.numel(), device=units.device).unsqueeze(1) * width
+        first = torch.arange(self.active.numel(), device=subwords.device).unsqueeze(1) * width
         if length >= self.lowest_limit:
             self._cut()
         return self._drop(parents.gather(1, best) + first)
 
     def _finish(self, prefixes: Tensor, scores: Tensor, ending: Tensor) -> None:
-        """Merges hypotheses that end, (active, count, length), into the lists if they are good enough."""
+        """Merge hypotheses that end, (active, count, length), into the lists if they are good enough."""
         # On a GPU asking would synchronise, and the work changes nothing where none ends.
         if ending.device.type == "cpu" and not bool(ending.any()):
             return
@@ -171,14 +171,14 @@ class _Beams:
         self.finished[self.active] = merged.gather(1, best.unsqueeze(2).expand(-1, -1, length))
 
     def _cut(self) -> None:
-        """Ends the hypotheses of sentences that have reached their limits."""
+        """End the hypotheses of sentences that have reached their limits."""
         over = (self.limits[self.active] < self.prefixes.shape[2]).unsqueeze(1)
         ended = torch.cat([self.prefixes, self.ends[0].expand(*self.prefixes.shape[:2], 1)], dim=2)
         self._finish(ended, self.scores + CUT, over & (self.scores != -torch.inf))
         self.scores = self.scores.masked_fill(over, -torch.inf)
 
     def _drop(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Removes the sentences from the beam whose lists can no longer improve."""
+        """Remove the sentences from the beam whose lists can no longer improve."""
         length = self.prefixes.shape[2]
         improvable = self.scores[:, 0] / (length - 1) ** self.penalty > self.finished_scores[self.active].amin(1)
         # Without any hypothesis that could continue there is nothing to wait for either.
@@ -209,7 +209,7 @@ class Continuations(NamedTuple):
 
 
 def log_normalizers(logits: Tensor) -> Tensor:
-    """Computes log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
+    """Compute log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
     if logits.device.type != "cpu":
         return logits.float().logsumexp(1)
     # PyTorch's log-softmax passes over half-precision numbers only once; it gives each logit less the normaliser. The
@@ -226,7 +226,7 @@ def log_normalizers(logits: Tensor) -> Tensor:
 
 
 def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int = _BLOCK) -> Continuations:
-    """Finds the `count` greatest sums of an offset and a logit for each sentence.
+    """Find the `count` greatest sums of an offset and a logit for each sentence.
 
     The greatest of every block of logits bound what is in it, so the best `count` continuations are in the `count`
     best blocks; only those are examined (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
@@ -264,7 +264,7 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
 
 
 def _block_maxima(strided: Tensor) -> Tensor:
-    """Computes the maximum over the members of blocks, (rows, members, blocks) with a power of two of members."""
+    """Compute the maximum over the members of blocks, (rows, members, blocks) with a power of two of members."""
     # Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
     if strided.device.type != "cpu":
         return strided.amax(1)

@@ -31,7 +31,7 @@ class TranslationScores(NamedTuple):
     """Log-probabilities and lengths of translations.
 
     Attributes:
-        log_probs: Σ log p of the units and the end token in nats, float64 (translations,); NaN where the source or
+        log_probs: Σ log p of the subwords and the end token in nats, float64 (translations,); NaN where the source or
             the translation is empty or longer than the model reads.
         num_tokens: Units without the end token, int64 (translations,).
     """
@@ -47,29 +47,29 @@ def score_translations(
     sources: str | Sequence[str],
     translations: str | Sequence[str],
 ) -> TranslationScores:
-    """Computes log p(translation | source) of each pair; a single text is a list of one.
+    """Compute log p(translation | source) of each pair; a single text is a list of one.
 
-    A translation is cut into units as the tokenizer cuts it. Beam search may have put the same text together from
-    other units, so scores of its list can differ from these.
+    A translation is cut into subwords as the tokenizer cuts it. Beam search may have put the same text together from
+    other subwords, so scores of its list can differ from these.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
     log_probs, num_tokens = np.full(len(sources), np.nan), np.zeros(len(sources), dtype=np.int64)
     if not sources:
         return TranslationScores(log_probs, num_tokens)
     input_ids = encode_sources(model, tokenizer, sources)
-    units = tokenizer(text_target=translations, add_special_tokens=False, verbose=False)["input_ids"]
-    num_tokens[:] = [len(row) for row in units]
+    subwords = tokenizer(text_target=translations, add_special_tokens=False, verbose=False)["input_ids"]
+    num_tokens[:] = [len(row) for row in subwords]
     end = eos_token_ids(model, tokenizer)[0]
     longest_source = source_limit(model, tokenizer) or np.inf
     longest_target = (positions(model) or np.inf) - len(decoder_prefix_ids(model))
     is_filled = [0 < len(ids) <= longest_source for ids in input_ids]
     is_written = (num_tokens <= longest_target) & [not is_blank(text) for text in translations]
     chosen = np.flatnonzero(is_filled & is_written & (num_tokens > 0)).tolist()
-    lengths = [len(units[index]) + 1 for index in chosen]
+    lengths = [len(subwords[index]) + 1 for index in chosen]
     for batch in scoring_batches(lengths, int(model.config.vocab_size)):
         indices = [chosen[position] for position in batch]
         batch_ids, mask = padded_sources(model, tokenizer, [input_ids[index] for index in indices])
-        hypotheses = [[*units[index], end] for index in indices]
+        hypotheses = [[*subwords[index], end] for index in indices]
         log_probs[indices] = hypothesis_scores(model, batch_ids, mask, range(len(indices)), hypotheses)
     return TranslationScores(log_probs, num_tokens)
 
@@ -77,18 +77,18 @@ def score_translations(
 def padded_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, input_ids: Sequence[Sequence[int]]
 ) -> tuple[Tensor, Tensor]:
-    """Returns the units and the mask of sources, (batch, source length) each, where the model computes."""
+    """Return the subwords and the mask of sources, (batch, source length) each, where the model computes."""
     lengths = torch.tensor([len(ids) for ids in input_ids])
-    units = padded(input_ids, int(tokenizer.pad_token_id))
-    mask = (torch.arange(units.shape[1]) < lengths.unsqueeze(1)).long()
-    return units.to(model.device), mask.to(model.device)
+    subwords = padded(input_ids, int(tokenizer.pad_token_id))
+    mask = (torch.arange(subwords.shape[1]) < lengths.unsqueeze(1)).long()
+    return subwords.to(model.device), mask.to(model.device)
 
 
 @torch.no_grad()
 def hypothesis_scores(
     model: PreTrainedModel, sources: Tensor, mask: Tensor, rows: Sequence[int], hypotheses: Sequence[Sequence[int]]
 ) -> list[float]:
-    """Computes Σ log p of the units of hypotheses after what every translation of the model begins with.
+    """Compute Σ log p of the subwords of hypotheses after what every translation of the model begins with.
 
     What `generate` reports depends on its arithmetic and its processors. Sources and their mask are (batch, source
     length), `rows` has for each hypothesis the row of its source.
@@ -99,7 +99,7 @@ def hypothesis_scores(
     own: Any = model
     annotations = own.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True).last_hidden_state
     scores = [0.0] * len(hypotheses)
-    for chosen in scoring_batches([len(units) for units in hypotheses], int(model.config.vocab_size)):
+    for chosen in scoring_batches([len(subwords) for subwords in hypotheses], int(model.config.vocab_size)):
         targets = padded([[*start, *hypotheses[position]] for position in chosen], -100).to(sources.device)
         own_rows = torch.tensor([rows[position] for position in chosen], device=sources.device)
         logits = model(
@@ -119,7 +119,7 @@ def hypothesis_scores(
 
 
 def scoring_batches(lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
-    """Yields indices of hypotheses of similar length, shortest first, so few that their logits fit in memory."""
+    """Yield indices of hypotheses of similar length, shortest first, so few that their logits fit in memory."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         logits = (len(batch) + 1) * lengths[index] * vocab_size
@@ -142,7 +142,7 @@ def prefix_tree_scores(
     sentences: Sequence[int],
     hypotheses: Sequence[Sequence[int]],
 ) -> list[float]:
-    """Computes Σ log p of the units of each hypothesis, as teacher forcing does; 0 for one without units.
+    """Compute Σ log p of the subwords of each hypothesis, as teacher forcing does; 0 for one without subwords.
 
     `sentences` has for each hypothesis the row of its source.
     """
@@ -154,12 +154,12 @@ def prefix_tree_scores(
 
     # Depth by depth of the prefix tree. `active` are the hypotheses that are longer than the depth, `rows`
     # the prefix of each, `owners` the sentence of each prefix, ascending.
-    lengths = np.array([len(units) for units in hypotheses], dtype=np.int64)
+    lengths = np.array([len(subwords) for subwords in hypotheses], dtype=np.int64)
     totals = np.zeros(len(hypotheses))
     active = np.flatnonzero(lengths)
     if not active.size:
         return totals.tolist()
-    units = padded(hypotheses, 0).numpy()
+    subwords = padded(hypotheses, 0).numpy()
     owners, rows = np.unique(np.asarray(sentences)[active], return_inverse=True)
     state, word_readout = steps.start(annotations)[torch.from_numpy(owners).to(device)], None
     places: list[tuple[np.ndarray, np.ndarray]] = []
@@ -167,7 +167,7 @@ def prefix_tree_scores(
     for depth in range(int(lengths.max())):
         attended = _attend(steps, state, owners, source)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
-        keys = rows * vocabulary + units[active, depth]
+        keys = rows * vocabulary + subwords[active, depth]
         distinct, place = np.unique(keys, return_inverse=True)
         places.append((active, place + sum(map(len, parts))))
         parts.append(_log_probs(steps, readout, distinct // vocabulary, distinct % vocabulary))
@@ -187,7 +187,7 @@ def prefix_tree_scores(
 
 
 def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source: SourceProjections) -> AttentionStep:
-    """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
+    """Attend from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
     # Lists of one hypothesis then take one call, and unequal lists need no padding.
     length, size = source.keys.shape[1:]
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
@@ -208,14 +208,14 @@ def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source
     return AttentionStep(state, gates, readout, parts[0].weights[:0])
 
 
-def _log_probs(steps: StepwiseDecoder, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
-    """Computes the log-probabilities of units, (continuations,), after rows of readouts, which are ascending."""
+def _log_probs(steps: StepwiseDecoder, readout: Tensor, rows: np.ndarray, subwords: np.ndarray) -> Tensor:
+    """Compute the log-probabilities of subwords, (continuations,), after rows of readouts, which are ascending."""
     size = max(1, _LOGITS_AT_ONCE // steps.num_outputs)
     parts: list[Tensor] = []
     for start in range(0, len(readout), size):
         logits = steps.logits(readout[start : start + size])
         low, high = np.searchsorted(rows, [start, start + size])
         own = torch.from_numpy(rows[low:high] - start).to(readout.device)
-        chosen = torch.from_numpy(units[low:high]).to(readout.device)
+        chosen = torch.from_numpy(subwords[low:high]).to(readout.device)
         parts.append(logits[own, chosen].float() - log_normalizers(logits)[own])
     return torch.cat(parts)

@@ -1,4 +1,4 @@
-"""A lexical translation table p(target unit | source unit), estimated from bitext by expectation maximisation.
+"""A lexical translation table p(target subword | source subword), estimated from bitext by expectation maximisation.
 
 The model is fast_align's (Dyer et al. 2013) without its variational prior and with a fixed tension: IBM model 1 (Brown
 et al. 1993) whose alignments prefer the diagonal.
@@ -25,11 +25,11 @@ from ..settings import Settings, recipe, setting
 from .bitext import BitextFolder, check_languages
 
 _NULL_PROBABILITY = 0.08
-"""Prior share of target units that come from no source unit, as in fast_align."""
+"""Prior share of target subwords that come from no source subword, as in fast_align."""
 _MOST_WORDS = 80
 """Maximum number of words per side, as in the training of a model."""
 _MOST_TRANSLATIONS = 100
-"""Translations of a source unit that are kept."""
+"""Translations of a source subword that are kept."""
 _ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
 _SENTENCES_PER_BLOCK = 500
 """Sentence pairs that are handled together."""
@@ -41,13 +41,13 @@ _MIN_PENDING = 1 << 20
 
 @dataclass(frozen=True)
 class LexicalTable:
-    """Translations of every source unit, likeliest first, in compressed rows, and how frequent target units are.
+    """Translations of every source subword, likeliest first, in compressed rows, and how frequent target subwords are.
 
     Attributes:
-        offsets: Where the row of each source unit begins and the last one ends, int64 (source units + 1,).
-        targets: Target units, int32 (entries,).
+        offsets: Where the row of each source subword begins and the last one ends, int64 (source subwords + 1,).
+        targets: Target subwords, int32 (entries,).
         probabilities: p(target | source), float32 (entries,), falling in each row.
-        target_counts: How often each target unit occurs in the bitext, int64 (target units,).
+        target_counts: How often each target subword occurs in the bitext, int64 (target subwords,).
         units: The fingerprint of the units; None in a table of version 0.1.
     """
 
@@ -58,12 +58,12 @@ class LexicalTable:
     units: str | None = None
 
     def translations(self, unit: int) -> list[tuple[int, float]]:
-        """Returns the translations of a source unit with their probabilities, likeliest first."""
+        """Return the translations of a source subword with their probabilities, likeliest first."""
         row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the table to a safetensors file, by way of a temporary one."""
+        """Write the table to a safetensors file, by way of a temporary one."""
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
@@ -72,7 +72,7 @@ class LexicalTable:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LexicalTable:
-        """Reads a table."""
+        """Read a table."""
         from safetensors import SafetensorError, safe_open
 
         try:
@@ -85,10 +85,10 @@ class LexicalTable:
 
 
 def unit_fingerprint(tokenizer: Any) -> str:
-    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides."""
+    """Compute the SHA-256 of the subwords of a tokenizer with their numbers, on both sides."""
     backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
-    units = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
-    return hashlib.sha256(json.dumps(units).encode()).hexdigest()
+    subwords = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
+    return hashlib.sha256(json.dumps(subwords).encode()).hexdigest()
 
 
 Batches = Callable[[], Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]]
@@ -96,7 +96,7 @@ Batches = Callable[[], Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence
 
 
 def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yields keys of token pairs and their priors, (sentences, target length, source length + 1) each.
+    """Yield keys of token pairs and their priors, (sentences, target length, source length + 1) each.
 
     The first source token is `null`, and `size` is the number of target tokens. The prior is δ(a_i = j) of Dyer et al.
     2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such tokens.
@@ -122,7 +122,7 @@ def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[
 
 
 def _cooccurring(blocks: Iterator[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Returns the keys of token pairs that occur in one sentence pair, ascending, without the rarest of too many."""
+    """Return the keys of token pairs that occur in one sentence pair, ascending, without the rarest of too many."""
     keys, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     pending: list[tuple[np.ndarray, np.ndarray]] = []
     size = 0
@@ -146,13 +146,6 @@ def _cooccurring(blocks: Iterator[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     return merge()[0] if pending else keys
 
 
-def estimate_from_units(
-    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], **settings: Any
-) -> LexicalTable:
-    """Estimates a table from token ids in memory; see :func:`estimate_from_batches` for the settings."""
-    return estimate_from_batches(lambda: [(sources, targets)], **settings)
-
-
 def estimate_from_batches(
     batches: Batches,
     *,
@@ -163,7 +156,7 @@ def estimate_from_batches(
     min_probability: float = 1e-6,
     units: str | None = None,
 ) -> LexicalTable:
-    """Estimates p(target token | source token) by expectation maximisation from uniform probabilities.
+    """Estimate p(target token | source token) by expectation maximisation from uniform probabilities.
 
     Time grows with the pairs of tokens that occur in one sentence pair, memory with the distinct ones, up to 32
     million: beyond that the rarest are left out. Each source token keeps its 100 likeliest translations.
@@ -183,7 +176,7 @@ def estimate_from_batches(
     blocks = partial(_blocks, batches, source_vocab_size, target_vocab_size, tension)
     keys = _cooccurring(blocks())
     if not len(keys):
-        raise InputError("no sentence pair has units on both sides", remedy="give another --bitext")
+        raise InputError("no sentence pair has subwords on both sides", remedy="give another --bitext")
     rows = keys // target_vocab_size
     probabilities = 1.0 / np.bincount(rows)[rows]
     for _ in range(iterations):
@@ -223,9 +216,9 @@ class CandidateVocabulary:
     is given. Each sentence has its own candidates, also within a batch.
 
     Args:
-        table: The lexical table of the model's units.
-        frequent: How many of the most frequent target units are always among them (K; paper 000: 10,000).
-        per_unit: How many translations of every source unit are (K'; paper 000: 25).
+        table: The lexical table of the model's subwords.
+        frequent: How many of the most frequent target subwords are always among them (K; paper 000: 10,000).
+        per_unit: How many translations of every source subword are (K'; paper 000: 25).
         always: Units that are among them in any case: the special ones.
     """
 
@@ -237,7 +230,7 @@ class CandidateVocabulary:
         self.always = np.union1d(most_frequent, np.fromiter(always, dtype=np.int64))
 
     def for_sentence(self, input_ids: Sequence[int], reference_ids: Sequence[int] = ()) -> np.ndarray:
-        """Returns the candidates of a sentence that are not candidates of every sentence, ascending.
+        """Return the candidates of a sentence that are not candidates of every sentence, ascending.
 
         `reference_ids` are the tokens of its reference, which paper 000 adds: they tell the search its rare words.
         """
@@ -248,7 +241,7 @@ class CandidateVocabulary:
         return np.setdiff1d(np.concatenate(lists), self.always)
 
     def for_batch(self, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Joins the candidates of sentences into the candidates of a batch.
+        """Join the candidates of sentences into the candidates of a batch.
 
         Returns:
             The common candidates followed by the candidates of single sentences (candidates,), and which of the latter
@@ -260,9 +253,9 @@ class CandidateVocabulary:
 
 @dataclass(kw_only=True)
 class LexicalTableSettings(Settings):
-    """Estimate p(target unit | source unit) from bitext, for the candidate vocabularies of back-translate."""
+    """Estimate p(target subword | source subword) from bitext, for the candidate vocabularies of back-translate."""
 
-    model: str = setting("folder of the translation model, from train-nmt, whose units the table uses", path=True)
+    model: str = setting("folder of the translation model, from train-nmt, whose subwords the table uses", path=True)
     bitext: list[str] = setting(
         "data folders with the columns source and target, e.g. the training data of the model", path=True, dataset=True
     )
@@ -275,7 +268,7 @@ class LexicalTableSettings(Settings):
 
 @recipe(LexicalTableSettings)
 def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
-    """Estimates how the source units of a translation model are translated, and writes it to a file."""
+    """Estimate how the source subwords of a translation model are translated, and write it to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         bitexts = [BitextFolder(folder, settings.split) for folder in settings.bitext]
 

@@ -40,7 +40,7 @@ def load_translation_model(
     target_lang: str | None = None,
     task_prefix: str | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Opens a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
+    """Open a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
 
     `source_lang` and `target_lang` are codes of a multilingual model. The task prefix is put before every source; the
     default is the prefix for the languages.
@@ -68,7 +68,7 @@ def load_translation_model(
 
 
 def _model_class(folder: Path) -> type[PreTrainedModel]:
-    """Returns the class of a sequence-to-sequence model by its configuration."""
+    """Return the class of a sequence-to-sequence model by its configuration."""
     from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
@@ -89,8 +89,8 @@ def _model_class(folder: Path) -> type[PreTrainedModel]:
 
 def _start_unit(model: PreTrainedModel) -> int | None:
     configs, names = (model.generation_config, model.config), ("decoder_start_token_id", "bos_token_id")
-    units = (getattr(config, name, None) for config in configs for name in names)
-    return next((int(unit) for unit in units if unit is not None), None)
+    subwords = (getattr(config, name, None) for config in configs for name in names)
+    return next((int(subword) for subword in subwords if subword is not None), None)
 
 
 # ----- languages
@@ -103,39 +103,18 @@ def _set_languages(
     target_lang: str | None,
     task_prefix: str | None,
 ) -> None:
-    """Makes a model translate between two languages that it knows."""
+    """Make a model translate between two languages, by the convention of its family."""
     config: Any = model.config
     own: Any = tokenizer
     if codes := language_units(tokenizer):
-        # A folder from train-nmt names its languages.
-        source_lang = source_lang or getattr(config, "source_lang", None) or own.init_kwargs.get("src_lang")
-        source_lang = _checked_code(source_lang, codes, "source")
-        settings: Any = model.generation_config
-        forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
-        of_model = (code for code, unit in codes.items() if unit in forced)
-        target_lang = target_lang or getattr(config, "target_lang", None) or own.init_kwargs.get("tgt_lang")
-        target_lang = target_lang or next(of_model, None)
-        target_lang = _checked_code(target_lang, codes, "target")
-        own.src_lang, own.tgt_lang = source_lang, target_lang
-        start = settings.decoder_start_token_id
-        start = getattr(config, "decoder_start_token_id", None) if start is None else start
-        # Translations begin with a language: as the start of the decoder in some models, after it in others.
-        is_start = start is None or start in codes.values()
-        setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target_lang])
+        source_lang, target_lang = _set_language_codes(model, tokenizer, codes, source_lang, target_lang)
     elif marks := getattr(tokenizer, "supported_language_codes", None):
-        # A Marian model of several target languages: a mark of the language begins the source.
-        prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
-        if task_prefix is None:
-            target_lang = target_lang or getattr(config, "target_lang", None)
-            task_prefix = prefixes[_checked_code(target_lang, prefixes, "target")]
         source_lang = source_lang or own.source_lang
+        if task_prefix is None:
+            target_lang, task_prefix = _language_mark(config, marks, target_lang)
     elif tasks := _tasks(config):
         if task_prefix is None:
-            source_lang = source_lang or getattr(config, "source_lang", None)
-            target_lang = target_lang or getattr(config, "target_lang", None)
-            source_lang = _checked_code(source_lang, (source for source, _ in tasks), "source")
-            targets = [target for source, target in tasks if source == source_lang]
-            task_prefix = tasks[source_lang, _checked_code(target_lang, targets, "target")]
+            source_lang, target_lang, task_prefix = _task(config, tasks, source_lang, target_lang)
     else:
         source_lang = _only_language(source_lang, model, tokenizer, "source")
         target_lang = _only_language(target_lang, model, tokenizer, "target")
@@ -143,20 +122,65 @@ def _set_languages(
     config.source_lang, config.target_lang, config.prefix = source_lang, target_lang, task_prefix
 
 
+def _set_language_codes(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    codes: dict[str, int],
+    source_lang: str | None,
+    target_lang: str | None,
+) -> tuple[str, str]:
+    """Set the languages of an mBART, M2M-100 or NLLB model, whose decoder reads a language code first."""
+    config: Any = model.config
+    own: Any = tokenizer
+    settings: Any = model.generation_config
+    # A folder from train-nmt names its languages.
+    source_lang = source_lang or getattr(config, "source_lang", None) or own.init_kwargs.get("src_lang")
+    source = _checked_code(source_lang, codes, "source")
+    target_lang = target_lang or getattr(config, "target_lang", None) or own.init_kwargs.get("tgt_lang")
+    if not target_lang:
+        forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
+        target_lang = next((code for code, subword in codes.items() if subword in forced), None)
+    target = _checked_code(target_lang, codes, "target")
+    own.src_lang, own.tgt_lang = source, target
+    start = settings.decoder_start_token_id
+    start = getattr(config, "decoder_start_token_id", None) if start is None else start
+    # The code is the start of the decoder in some models, and follows the start in others.
+    is_start = start is None or start in codes.values()
+    setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target])
+    return source, target
+
+
+def _language_mark(config: Any, marks: Iterable[str], target_lang: str | None) -> tuple[str | None, str]:
+    """Return the target language of a multilingual Marian model, and the mark that begins its sources."""
+    prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
+    target_lang = target_lang or getattr(config, "target_lang", None)
+    return target_lang, prefixes[_checked_code(target_lang, prefixes, "target")]
+
+
+def _task(
+    config: Any, tasks: dict[tuple[str, str], str], source_lang: str | None, target_lang: str | None
+) -> tuple[str, str | None, str]:
+    """Return the languages and the task prefix of a T5 model."""
+    source = _checked_code(source_lang or getattr(config, "source_lang", None), (code for code, _ in tasks), "source")
+    target_lang = target_lang or getattr(config, "target_lang", None)
+    target = _checked_code(target_lang, [code for other, code in tasks if other == source], "target")
+    return source, target_lang, tasks[source, target]
+
+
 def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    """Returns the language codes that a tokenizer knows, with their units; empty if its model is for two languages."""
+    """Return the subword of each language code of a tokenizer; empty if its model is bilingual."""
     own: Any = tokenizer
     if not hasattr(own, "src_lang"):
         return {}
-    if known := getattr(own, "lang_code_to_id", None):
-        return {str(code): int(unit) for code, unit in known.items()}
+    if code_ids := getattr(own, "lang_code_to_id", None):
+        return {str(code): int(subword) for code, subword in code_ids.items()}
     named = {getattr(own, f"{name}_token") for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
     codes = [token for token in own.all_special_tokens if token not in named]
     return {code: int(own.convert_tokens_to_ids(code)) for code in codes}
 
 
 def _tasks(config: Any) -> dict[tuple[str, str], str]:
-    """Returns the task prefixes of a T5 model by source and target language."""
+    """Return the task prefixes of a T5 model by source and target language."""
     named = getattr(config, "task_specific_params", None) or {}
     matches = {name: _TASK.fullmatch(name) for name in named}
     return {(match[1], match[2]): str(named[name].get("prefix", "")) for name, match in matches.items() if match}
@@ -165,14 +189,14 @@ def _tasks(config: Any) -> dict[tuple[str, str], str]:
 def _only_language(
     code: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, side: str
 ) -> str | None:
-    """Returns the source or target language of a bilingual model; the given one if the model names none."""
+    """Return the source or target language of a bilingual model; the given one if the model names none."""
     name = f"{side}_lang"
     known = getattr(model.config, name, None) or getattr(tokenizer, name, None)
     return _checked_code(code, [str(known)], side) if are_different(code, known) else known or code
 
 
 def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
-    """Returns the model's code of a language; another spelling is accepted if it matches one code only.
+    """Return the model's code of a language; another spelling is accepted if it matches one code only.
 
     So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes that the model knows.
     """
@@ -186,13 +210,13 @@ def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
     raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
 
 
-# ----- texts to units
+# ----- texts to subwords
 
 
 def encode_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
 ) -> list[list[int]]:
-    """Tokenizes source texts with the model's prefix; a blank text has no tokens.
+    """Tokenize source texts with the model's prefix; a blank text has no tokens.
 
     `truncation` cuts texts that are longer than the model reads.
     """
@@ -210,13 +234,13 @@ def encode_sources(
 
 
 def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Returns how many tokens a model reads, special ones included; None for any number."""
+    """Return how many tokens a model reads, special ones included; None for any number."""
     limits = [tokenizer.model_max_length, positions(model)]
     return min((limit for limit in limits if limit and limit < 1 << 40), default=None)
 
 
 def target_limit(model: PreTrainedModel) -> int | None:
-    """Returns how many units a model can write after the start, by its positions and its generation config."""
+    """Return how many subwords a model can write after the start, by its positions and its generation config."""
     limits = [positions(model)]
     if not isinstance(model, RnnSearchForConditionalGeneration):
         settings: Any = model.generation_config
@@ -226,13 +250,13 @@ def target_limit(model: PreTrainedModel) -> int | None:
 
 
 def positions(model: PreTrainedModel) -> int | None:
-    """Returns how many positions a side of the model has; None for any number."""
+    """Return how many positions a side of the model has; None for any number."""
     value = getattr(model.config, "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 0 else None
 
 
 def decoder_prefix_ids(model: PreTrainedModel) -> list[int]:
-    """Returns the tokens that begin every translation: the start, and the language of some models."""
+    """Return the tokens that begin every translation: the start, and the language of some models."""
     settings: Any = model.generation_config
     start, forced = _start_unit(model), settings.forced_bos_token_id
     assert start is not None
@@ -240,14 +264,14 @@ def decoder_prefix_ids(model: PreTrainedModel) -> list[int]:
 
 
 def eos_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Returns the units that end a translation."""
+    """Return the subwords that end a translation."""
     settings: Any = model.generation_config
     ends = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
     return ends if isinstance(ends, list) else [ends]
 
 
 def padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
-    """Pads rows of units on the right to the longest, (rows, length)."""
+    """Pad rows of subwords on the right to the longest, (rows, length)."""
     filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for index, row in enumerate(rows):
         filled[index, : len(row)] = row

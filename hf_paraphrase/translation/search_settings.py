@@ -58,7 +58,7 @@ class BeamLimits(Settings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.min_length_ratio > self.max_length_ratio:
             raise UsageError("--min-length-ratio is above --max-length-ratio", remedy="give a smaller one")
@@ -66,7 +66,7 @@ class BeamLimits(Settings):
             check_device(self.device)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Returns the options of the search; the machine decides the precision `auto`."""
+        """Return the options of the search; the machine decides the precision `auto`."""
         names = ("length_penalty", "max_length_ratio", "min_length_ratio")
         own = {name: getattr(self, name) for name in names}
         return BeamSearchConfig(**own, bf16=is_bf16(self.precision, device), **more)
@@ -132,9 +132,9 @@ class SearchJobSettings(BeamLimits, ShardSettings):
     """A search for translations of many sentences, in shards."""
 
     num_beams: int = setting("beam width", 5, at_least=1)
-    max_source_tokens: int = setting("skip and record sentences of more sub-word units than this", 250, at_least=1)
+    max_source_tokens: int = setting("skip and record sentences of more subwords than this", 250, at_least=1)
     resume: bool = setting("continue the incomplete job for this output", False)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Returns the options of the search; the machine decides the precision `auto`."""
+        """Return the options of the search; the machine decides the precision `auto`."""
         return super().options(device, num_beams=self.num_beams, max_source_tokens=self.max_source_tokens, **more)

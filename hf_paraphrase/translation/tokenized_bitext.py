@@ -43,12 +43,12 @@ class ArrowRows(Dataset[dict[str, Any]]):
         return {name: self.table[name][index].as_py() for name in self.table.column_names}
 
     def batches(self, column: str) -> Iterator[list[Any]]:
-        """Yields the values of a column, a batch of rows at a time."""
+        """Yield the values of a column, a batch of rows at a time."""
         for chunk in self.table[column].chunks:
             yield chunk.to_pylist()
 
     def lengths(self) -> np.ndarray:
-        """Returns the length of the longest list of each row (rows,)."""
+        """Return the length of the longest list of each row (rows,)."""
         counts = [pc.list_value_length(self.table[name]).to_numpy() for name in self.table.column_names]
         return np.asarray(np.maximum.reduce(counts))
 
@@ -56,7 +56,7 @@ class ArrowRows(Dataset[dict[str, Any]]):
 def write_texts(
     path: Path, bitexts: Sequence[BitextFolder], *, max_words: int, moses: bool, max_rows: int | None = None
 ) -> int:
-    """Writes the cleaned pairs of bitexts to an Arrow file, in their order, by several processes where that pays.
+    """Write the cleaned pairs of bitexts to an Arrow file, in their order, by several processes where that pays.
 
     Args:
         path: The file.
@@ -139,7 +139,7 @@ def write_tokens(
 
 @contextmanager
 def _new_file(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
-    """Opens an Arrow file to write; an older file of that name stays valid where it is mapped."""
+    """Open an Arrow file to write; an older file of that name stays valid where it is mapped."""
     with (
         atomic_write(path) as temporary,
         pa.OSFile(str(temporary), "wb") as sink,

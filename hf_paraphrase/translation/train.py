@@ -103,7 +103,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         at_least=0,
         below=1,
     )
-    label_smoothing: float = setting("probability spread over all units (paper: 0)", 0.1, at_least=0, below=1)
+    label_smoothing: float = setting("probability spread over all subwords (paper: 0)", 0.1, at_least=0, below=1)
     initialization: str = setting(
         "initial weights: reference (the paper's, normal and small) or xavier (Glorot's, which learn faster)",
         "xavier",
@@ -131,14 +131,14 @@ class TranslationTrainingSettings(TrainingRunSettings):
     )
     evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
     max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
-    max_units: int | None = setting("the same for BPE units (paper: 50)", None, at_least=1)
+    max_units: int | None = setting("the same for BPE subwords (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
         "precision; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
@@ -146,7 +146,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
             self._check_transformer()
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
-                "sides with separate units cannot share embeddings", remedy="give --no-share-embeddings as well"
+                "sides with separate subwords cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
 
     def _check_transformer(self) -> None:
@@ -163,7 +163,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
             raise UsageError(problem, remedy="give a multiple")
 
     def fill_in(self) -> None:
-        """Fills in the dropout and the learning rate that are usual for the model."""
+        """Fill in the dropout and the learning rate that are usual for the model."""
         other = self.initial_model is not None and not _is_rnn_search(self.initial_model)
         is_new_transformer = self.architecture == "transformer"
         if self.dropout is None and not other:
@@ -175,7 +175,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
 
 @recipe(TranslationTrainingSettings)
 def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Trains a translation model on bitext, with the weights of the best dev BLEU at the end.
+    """Train a translation model on bitext, with the weights of the best dev BLEU at the end.
 
     The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;
     this trainer clips the gradient of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the
@@ -197,7 +197,7 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
 
 
 def _is_rnn_search(folder: str) -> bool:
-    """Returns whether a model folder holds RNNsearch."""
+    """Return whether a model folder holds RNNsearch."""
     path = model_folder(folder, any_type=True) / "config.json"
     return path.is_file() and read_json_object(path, ModelError).get("model_type") == "rnn_search"
 
@@ -237,9 +237,9 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     too_long = run_on_main_process(lambda: write_tokens(work / "tokens.arrow", texts, tokenizer, **options))
     bitext = ArrowRows(work / "tokens.arrow")
     if too_long:
-        log(f"{too_long:,} pairs have too many units and are left out")
+        log(f"{too_long:,} pairs have too many subwords and are left out")
     name = "RNNsearch" if model.config.model_type == "rnn_search" else model.config.model_type
-    log(f"{name} {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    log(f"{name} {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} subwords")
     trainer = _trainer(settings, run, model, tokenizer, bitext, dev)
     run.train(trainer)
     check_finite(model)
@@ -249,7 +249,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
 
 def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, languages: tuple[str, str]) -> tuple[Any, Any]:
-    """Learns the tokens of a bitext and makes a model of random weights for them."""
+    """Learn the tokens of a bitext and make a model of random weights for them."""
     from itertools import chain
 
     from ..models.configuration_rnn_search import RnnSearchConfig
@@ -282,7 +282,7 @@ def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, language
 
 
 def _new_transformer(settings: TranslationTrainingSettings, common: dict[str, Any]) -> PreTrainedModel:
-    """Makes a Marian model of random weights."""
+    """Make a Marian model of random weights."""
     from transformers import MarianConfig, MarianMTModel
 
     sizes = {"layers": settings.num_layers, "attention_heads": settings.num_heads, "ffn_dim": 4 * settings.hidden_size}
@@ -303,7 +303,7 @@ def _new_transformer(settings: TranslationTrainingSettings, common: dict[str, An
 
 
 def _initial_model(settings: TranslationTrainingSettings, folder: str, languages: tuple[str, str]) -> tuple[Any, Any]:
-    """Opens the model to continue from, with the dropout and the label smoothing of this run."""
+    """Open the model to continue from, with the dropout and the label smoothing of this run."""
     from .bitext import are_different
     from .loading import load_translation_model
 
@@ -402,7 +402,7 @@ def _trainer(
 def _write(
     settings: TranslationTrainingSettings, run: TrainingRun, trainer: TranslationTrainer, counts: dict[str, Any]
 ) -> None:
-    """Writes the model with its record and its card."""
+    """Write the model with its record and its card."""
     import torch
 
     model: Any = trainer.model

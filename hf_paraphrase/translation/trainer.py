@@ -39,7 +39,7 @@ class _Shift:
         self.pad = model.config.pad_token_id
 
     def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
-        """Returns the decoder's inputs (batch, target length)."""
+        """Return the decoder's inputs (batch, target length)."""
         if self.own is not None:
             shifted: torch.Tensor = self.own(labels=labels)
             return shifted
@@ -87,7 +87,7 @@ class TranslationTrainer(Seq2SeqTrainer):
         keep_standard_output(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; from a checkpoint after the last update, where the Trainer might make one more, loads the best."""
+        """Train; from a checkpoint after the last update, where the Trainer might make one more, loads the best."""
         state = finished_state(resume_from_checkpoint)
         if state is not None and state.best_model_checkpoint is not None:
             self.state = state
@@ -96,7 +96,7 @@ class TranslationTrainer(Seq2SeqTrainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns batches of similar length, shuffled again every epoch by the seed."""
+        """Return batches of similar length, shuffled again every epoch by the seed."""
         return training_batches(self, self.train_dataset, self.batches)
 
     def evaluate(

@@ -57,7 +57,7 @@ class Translator:
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
 
     def translate(self, sources: Sequence[str], *, progress: Progress = no_progress) -> list[str]:
-        """Translates sources, normalized where the model needs it, into one text each; see :func:`.translate`."""
+        """Translate sources, normalized where the model needs it, into one text each; see :func:`.translate`."""
         return translate(
             self.search_model,
             self.tokenizer,
@@ -70,7 +70,7 @@ class Translator:
     def _decoder_for(
         self, input_ids: list[list[int]], references: Sequence[Sequence[int]] | None = None
     ) -> StepwiseDecoder | None:
-        """Returns the decoder of RNNsearch with the candidates of a batch; None for other models."""
+        """Return the decoder of RNNsearch with the candidates of a batch; None for other models."""
         if self.steps is None or self.vocabulary is None:
             return self.steps
         own = map(self.vocabulary.for_sentence, input_ids, references or [()] * len(input_ids))
@@ -85,7 +85,7 @@ class Translator:
         references: Sequence[str] | None = None,
         progress: Progress = no_progress,
     ) -> list[list[Hypothesis] | str]:
-        """Translates sentences.
+        """Translate sentences.
 
         Args:
             sources: The sentences; for a blank one there is no search.
@@ -131,7 +131,7 @@ class Translator:
     def search_batch(
         self, input_ids: list[list[int]], references: list[Sequence[int]] | None
     ) -> list[list[Hypothesis] | str]:
-        """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
+        """Search for a batch; where there is not enough memory for it, sentence by sentence."""
         try:
             steps = self._decoder_for(input_ids, references)
             nbest_lists = translate_batch(
@@ -155,7 +155,7 @@ class Translator:
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
-    """Returns the translations that have an end and a text, each text once; or why there are none."""
+    """Return the translations that have an end and a text, each text once; or why there are none."""
     # A translation cut at the length limit has no end token: its score cannot be compared.
     ended = [item for item in nbest if item.finished]
     # Several segmentations may spell the same text: the best one is kept.
@@ -171,7 +171,7 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
 def _candidate_vocabulary(
     path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: BeamSearchConfig
 ) -> CandidateVocabulary:
-    """Opens a lexical table, which must be about the units of the model."""
+    """Open a lexical table, which must be about the subwords of the model."""
     if not is_rnn_search(model):
         raise UsageError("--lexical-table is for RNNsearch models", path=path, remedy="leave it out")
     if unusual := unusual_settings(model):
@@ -181,7 +181,7 @@ def _candidate_vocabulary(
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
     if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
-        what = f"the lexical table has the units of another model than {model.name_or_path}"
+        what = f"the lexical table has the subwords of another model than {model.name_or_path}"
         raise InputError(what, path=path, remedy="make one for this model with the verb lexical-table")
     return CandidateVocabulary(
         table,

@@ -84,7 +84,7 @@ def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_nam
     other, words = tmp_path / "other.safetensors", ["--max-sentences", "2", "--lexical-table"]
     dataclasses.replace(LexicalTable.load(table), units="0" * 64).save(other)
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words, str(other)) == 2
-    assert f"{other}: the lexical table has the units of another model than" in capsys.readouterr().err
+    assert f"{other}: the lexical table has the subwords of another model than" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     dataclasses.replace(LexicalTable.load(table), units=None).save(other)
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words, str(other)) == 0

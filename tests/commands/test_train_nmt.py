@@ -90,7 +90,7 @@ def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_a
     made = record(tmp_path / "model")
     counts = made["results"]
     assert 0 < counts["training_pairs"] < 180 and counts["training_pairs"] + counts["pairs_left_out"] == 180
-    assert "have too many units and are left out" in capsys.readouterr().err
+    assert "have too many subwords and are left out" in capsys.readouterr().err
     steps = [step for step, _ in measured(tmp_path / "model")]
     assert len(steps) == len(set(steps)) == 3, "the last update is measured once"
     warmup = made["settings"]["warmup_steps"]
@@ -191,5 +191,5 @@ def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads
     lines = (tmp_path / "t.txt").read_text().split("\n")
     assert len(lines) == 5 and lines[0] == lines[2] == ""
     assert [score["sources_cut"] for score in json.loads((tmp_path / "s.json").read_text())] == [1, 1]
-    message = "1 of 4 sources have more units than the model reads, 1,000, and are truncated"
+    message = "1 of 4 sources are truncated to 1,000 subwords, the limit of the model"
     assert capsys.readouterr().err.count(message) == 1

@@ -69,7 +69,7 @@ def test_gathered_rows_are_in_the_order_of_processes_and_take_their_gradient_hom
 def test_processes_with_other_inputs_or_without_the_folder_of_the_first_are_refused_on_all_of_them(together, process):
     fine, others, blind = (together / f"messages {process}").read_text().split("\n")
     assert fine == ""
-    assert others.startswith("settings or inputs of process 1 are not those of process 0 (start the same command")
+    assert others.startswith("settings or inputs of process 1 differ from process 0 (start the same command")
     assert f"of process {process}: process 1 does not see this folder of process 0 (give an --output" in blind
 
 

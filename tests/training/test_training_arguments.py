@@ -108,7 +108,7 @@ def test_the_last_batch_of_an_epoch_is_left_out_where_that_is_asked_for_also_aft
     assert trainer.state.global_step == 2 * 3
     resumed = trained(tmp_path / "whole", resume=str(tmp_path / "whole/checkpoint-4"), **settings)
     assert torch.equal(resumed.model.embeddings, trainer.model.embeddings) and resumed.state.global_step == 2 * 3
-    with pytest.raises(UsageError, match="leaves nothing of 20 examples"):
+    with pytest.raises(UsageError, match="drops all 20 examples"):
         trained(tmp_path / "none", **{**settings, "per_device_train_batch_size": 21})
 
 

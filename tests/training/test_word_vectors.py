@@ -27,7 +27,7 @@ def write(path, text, opener=open):
 )
 def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, caplog, name, opener, header, between):
     vectors = read_word_vectors(write(tmp_path / name, header + TEXT.replace(" ", between), opener))
-    assert ("says 5 vectors, but the file has 4" in caplog.text) == header.startswith("5")
+    assert ("announces 5 vectors, but the file has 4" in caplog.text) == header.startswith("5")
     assert vectors.words == ["the", "cat", ". . ."]
     np.testing.assert_array_equal(vectors.matrix, np.array([[0.5, -1, 0.2], [1, 2, 3], [4, 5, 6]], np.float32))
     assert vectors.matrix.dtype == np.float32

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation import lexical_table
-from hf_paraphrase.translation.lexical_table import CandidateVocabulary, LexicalTable, estimate_from_units
+from hf_paraphrase.translation.lexical_table import CandidateVocabulary, LexicalTable, estimate_from_batches
 
 NULL = -1
 
@@ -54,7 +54,7 @@ sentences = st.lists(
 def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tension, iterations):
     sources, targets = [list(side) for side in zip(*pairs, strict=True)]
     sizes, options = {"source_vocab_size": 6, "target_vocab_size": 7}, {"iterations": iterations, "tension": tension}
-    table = estimate_from_units(sources, targets, **sizes, **options, min_probability=0.0)
+    table = estimate_from_batches(lambda: [(sources, targets)], **sizes, **options, min_probability=0.0)
     expected = naive(sources, targets, **options)
     found = {(unit, target): value for unit in range(6) for target, value in table.translations(unit)}
     assert found.keys() == {key for key in expected if key[0] != NULL}
@@ -73,9 +73,9 @@ def dictionary_corpus(count=300, seed=0):
 def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole(monkeypatch):
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
-    whole = estimate_from_units(sources, targets, **sizes, min_probability=0.0)
+    whole = estimate_from_batches(lambda: [(sources, targets)], **sizes, min_probability=0.0)
     monkeypatch.setattr(lexical_table, "_MOST_TRANSLATIONS", 3)
-    cut = estimate_from_units(sources, targets, **sizes, min_probability=0.01)
+    cut = estimate_from_batches(lambda: [(sources, targets)], **sizes, min_probability=0.01)
     for unit in range(8):
         values = [value for _, value in whole.translations(unit)]
         assert values == sorted(values, reverse=True) and sum(values) == pytest.approx(1.0, abs=1e-5)
@@ -86,7 +86,9 @@ def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole(monkeypatch):
 
 def test_a_table_is_saved_and_read_unchanged_and_a_damaged_file_is_an_input_error(tmp_path):
     path = tmp_path / "new" / "table.safetensors"
-    table = estimate_from_units(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, units="abc")
+    table = estimate_from_batches(
+        lambda: [dictionary_corpus()], source_vocab_size=9, target_vocab_size=20, units="abc"
+    )
     table.save(path)
     again = LexicalTable.load(path)
     assert again.units == "abc"

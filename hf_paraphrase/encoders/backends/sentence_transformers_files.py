@@ -32,7 +32,7 @@ def optional_json(path: Path) -> dict[str, Any]:
 
 
 def module_kind(module: Any) -> str | None:
-    """Return the class of a module of sentence-transformerswithout its package."""
+    """Return the class of a module of sentence-transformers without its package."""
     return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
 
 

@@ -171,7 +171,7 @@ class DistillationObjective(Objective):
             save_file({TABLE: self._table[0].detach().contiguous()}, folder / _TABLE_FILE)
 
     def load(self, folder: Path) -> None:
-        """Read them."""
+        """Read the weights that `save` wrote."""
         super().load(folder)
         if self.letters is not None:
             with torch.no_grad():

@@ -55,7 +55,7 @@ class DistillationTrainer(EncoderTrainer):
     was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
 
     Args:
-        model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
+        model: An encoder, also of a class of the user (see :mod:`..architectures`), in one process.
         letters: The n-grams of the tokens, if words shall see their letters; None after training.
         report: Called with a line of text at every score.
     """

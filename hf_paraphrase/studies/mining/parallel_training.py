@@ -20,6 +20,7 @@ from ...errors import InputError
 from ...messages import is_main_process, log
 from ...mining.candidates import EncoderPairSettings, open_pair
 from ...settings import recipe, setting
+from ...tokenization.ragged_ids import id_counts
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from ...vectors.exact_search import find_nearest
@@ -36,6 +37,8 @@ from .parallel_examples import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from ...training.word_vectors import WordVectors
 
 N_BEST = 40
 """Target sentences in the n-best list of a source sentence, as the candidates of the paper's filter."""
@@ -190,20 +193,20 @@ def _model(
     examples: ParallelExamples,
 ) -> PreTrainedModel:
     """Make the classifier with its initial vectors."""
-    import torch
     from transformers import set_seed
 
     from ...models.configuration_parallel_bigru import ParallelBiGruConfig
     from ...models.modeling_parallel_bigru import ParallelBiGruModel
+    from ...training.word_vectors import fill_embeddings
 
-    tables = [] if settings.initial_vectors is None else _initial_vectors(settings, tokenizers, examples)
+    tables = [] if settings.initial_vectors is None else _initial_vectors(settings, tokenizers)
     source, target = tokenizers
     set_seed(settings.seed)
     model = ParallelBiGruModel(
         ParallelBiGruConfig(
             source_vocab_size=len(source),
             target_vocab_size=len(target),
-            embedding_size=tables[0].shape[1] if tables else settings.embedding_size or 300,
+            embedding_size=tables[0].matrix.shape[1] if tables else settings.embedding_size or 300,
             hidden_size=settings.hidden_size,
             score_layer=settings.score_layer,
             share_rnn=settings.share_rnn,
@@ -213,30 +216,28 @@ def _model(
             target_lang=languages[1] or None,
         )
     )
-    with torch.no_grad():
-        for embeddings, table in zip((model.source_embeddings, model.target_embeddings), tables, strict=False):
-            embeddings.copy_(torch.from_numpy(table))
+    sides = {"source": (source, examples.source), "target": (target, examples.target)}
+    for (name, (tokenizer, sentences)), vectors in zip(sides.items(), tables, strict=False):
+        counts = id_counts(sentences.ids.ids, len(tokenizer))
+        embeddings = model.get_parameter(f"{name}_embeddings")
+        coverage = fill_embeddings(embeddings, tokenizer, vectors, counts, settings.seed)
+        log(f"initial vectors of the {name} language: {coverage}")
     return model
 
 
 def _initial_vectors(
-    settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
-) -> list[NDArray[np.float32]]:
-    """Read the initial vectors of both sides, (words, dim) each."""
+    settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast]
+) -> list[WordVectors]:
+    """Read the initial vectors of both languages."""
     from ...encoders.initial_vectors import read_initial_vectors
-    from ...training.word_vectors import initial_embeddings
 
-    tables: list[NDArray[np.float32]] = []
+    tables: list[WordVectors] = []
     size = settings.embedding_size
-    sides = examples.source, examples.target
-    for name, tokenizer, side in zip(("source", "target"), tokenizers, sides, strict=True):
+    for name, tokenizer in zip(("source", "target"), tokenizers, strict=True):
         folder = Path(str(settings.initial_vectors)) / name
         if not folder.is_dir():
             raise InputError("no such folder", path=folder, remedy="make it with train-bilingual-vectors")
         vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0, dimension=size)
         size = vectors.matrix.shape[1]
-        counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
-        table, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
-        log(f"initial vectors of the {name} side: {coverage}")
-        tables.append(table)
+        tables.append(vectors)
     return tables

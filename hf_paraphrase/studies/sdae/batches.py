@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ...text.hashing import hash64
 from ...tokenization.fast_tokenize import ids_of, lookup_for
 from ...tokenization.ragged_ids import TokenIds
-from ...training.batches import EpochBatches, Item
+from ...training.batches import Item
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..expansion.expander import Expander
 
 _SENTENCES_PER_BLOCK = 1 << 14
-_BATCHES_PER_POOL = 20
 # The epochs' own draws are numbered from 0.
 DEV_EPOCH = 1 << 32
 """The number under which the noise of the dev set is drawn."""
@@ -79,33 +78,6 @@ def encode_sentences(
                 kept_texts += [text] if keep_text else []
     tokens = TokenIds(np.concatenate(kept_ids), np.cumsum([len(ids) for ids in kept_ids]))
     return SdaeSentences(tokens, kept_texts), num_texts - len(seen)
-
-
-class LengthBatches(EpochBatches):
-    """Batches of sentences of similar length (sentences,), in an order that depends on the seed and the epoch alone.
-
-    The sentences are shuffled. Twenty joint batches at a time are sorted by length and cut into joint batches, which
-    are shuffled again. The last batch has the remainder.
-    """
-
-    def __init__(self, lengths: NDArray[np.int64], batch_sentences: int, seed: int, num_processes: int = 1) -> None:
-        super().__init__(len(lengths), batch_sentences, seed, num_processes)
-        self.lengths = lengths
-
-    def order(self, epoch: int) -> NDArray[np.int64]:
-        """Return the numbers of the sentences in the order of an epoch (sentences,)."""
-        if self._order is None or self._order[0] != epoch:
-            generator = np.random.default_rng([self.seed, epoch])
-            order = generator.permutation(self.size)
-            joint = self.batch_pairs * self.num_processes
-            for start in range(0, self.size, joint * _BATCHES_PER_POOL):
-                pool = order[start : start + joint * _BATCHES_PER_POOL]
-                pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
-            whole = self.size // joint * joint
-            batches = order[:whole].reshape(-1, joint)
-            order[:whole] = batches[generator.permutation(len(batches))].reshape(-1)
-            self._order = epoch, order
-        return self._order[1]
 
 
 @dataclass(frozen=True)

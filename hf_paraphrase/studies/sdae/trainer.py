@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, Trainer
 
 from ...encoders.negatives import normalize_rows
+from ...training.batches import LengthBatches
 from ...training.callbacks import LastStep, finished_state
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
+from .batches import DEV_EPOCH, SdaeCollator
 
 _DEV_BATCH = 64
 

@@ -311,12 +311,11 @@ def _model(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, train: SdaeSentences
 ) -> tuple[PreTrainedModel, Any]:
     """Make the model with its initial vectors; return it and how many words have one (None without vectors)."""
-    import torch
     from transformers import set_seed
 
     from ...models.configuration_sdae import SdaeConfig
     from ...models.modeling_sdae import SdaeModel
-    from ...training.word_vectors import initial_embeddings
+    from ...training.word_vectors import fill_embeddings
 
     size = settings.embedding_size or (_WORD_SIZE if vectors is None else vectors.matrix.shape[1])
     set_seed(settings.seed)
@@ -336,9 +335,7 @@ def _model(
     if vectors is None:
         return model, None
     counts = id_counts(train.tokens.ids, len(tokenizer))
-    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
-    with torch.no_grad():
-        model.embeddings.copy_(torch.from_numpy(matrix))
+    coverage = fill_embeddings(model.embeddings, tokenizer, vectors, counts, settings.seed)
     model.embeddings.requires_grad_(not settings.fixed_vectors)
     log(f"initial vectors: {coverage}")
     return model, coverage
