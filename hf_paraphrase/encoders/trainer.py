@@ -90,9 +90,10 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     `torch.optim.Adam` over the whole table, and with another `optim` or `weight_decay` the Trainer's optimizer.
 
     Args:
-        model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours, of transformers (mean of
-            its token vectors) or of the user's class (see :mod:`.architectures`), the folder or Hub name of one of these or
-            of sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS`, which is then made.
+        model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of this package, a transformer (mean
+            of its token vectors), a model of the user's class (see :mod:`.architectures`), the folder or Hub name of
+            one of these or of a model of sentence-transformers, or a name in
+            :data:`~hf_paraphrase.registry.ENCODERS`, which makes a new model.
         train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, or the result of
             :func:`~.encoded_pairs.encode_pairs`.
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import write_average
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hf_paraphrase.classification.parallel_classifier import ParallelClassifier
@@ -70,6 +71,7 @@ JOBS = {
     "classifier": classifier_job,
     "parallel": parallel_job,
     "labelled": classifier_job,
+    "old_classifier": classifier_job,
 }
 
 
@@ -87,9 +89,12 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     }
     for name, line in lines.items():
         assert main([*line.split(), "--output", str(root / name)]) == 0, line
+    folders = {name: root / name for name in (*lines, "old_classifier")}
+    words = AutoTokenizer.from_pretrained(artefacts["avg"])
+    write_average(folders["old_classifier"], words, classes="reference_classifier", embedding_size=5)
     texts = [*known_texts, "", "A zebra sat on the café, quietly"]
     jobs = [encoder_job(folder, texts) for folder in encoder_folders.values()]
-    jobs += [job(root / name if name in lines else artefacts[name], known_texts) for name, job in JOBS.items()]
+    jobs += [job(folders.get(name) or artefacts[name], known_texts) for name, job in JOBS.items()]
     if importlib.util.find_spec("sentence_transformers") is not None:
         names = ("gran", "recurrent", "sdae", "word_trigram")
         odd = [*known_texts, *UNKNOWN, *ODD]
