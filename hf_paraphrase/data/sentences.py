@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, StrPath
+from ..messages import log
 from .text_blocks import (
     BLOCK_BYTES,
     DEFAULT_COLUMNS,
@@ -114,6 +115,8 @@ class SentenceCorpus:
             return
         taken = {*self.columns, "sentence", "position", ""}
         others = [field.name for field in self._rows.schema if holds_values(field.type) and field.name not in taken]
+        if lost := [name for name in self._rows.columns if name not in {*self.columns, *others, ""}]:
+            log(f"{self._rows.name}: columns that an index cannot keep are left out: {', '.join(lost)}", warning=True)
         for batch in self._rows.batches([*self.columns, *others]):
             texts = self._texts(batch)
             repeats = int64_array(np.arange(len(texts)) // len(self.columns))

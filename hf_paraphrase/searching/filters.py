@@ -8,7 +8,7 @@ A filter is read from left to right in time linear in its length:
     operator  = `=`, `==`, `!=`, `<`, `<=`, `>` or `>=`
 
 A value in quotes may contain anything; within quotes two quotes stand for one. A value without quotes ends before AND,
-OR or a closing parenthesis.
+OR or a closing parenthesis, and contains no second condition.
 """
 
 from __future__ import annotations
@@ -138,7 +138,12 @@ class _Parser:
         if quote not in ("'", '"') or not quote:
             end = _END_OF_VALUE.search(self._text, self._position)
             first, self._position = self._position, len(self._text) if end is None else end.start()
-            return self._text[first : self._position].strip(), False
+            value = self._text[first : self._position].strip()
+            names = "|".join(map(re.escape, self._table.column_names))
+            if re.search(rf"\s(?:{names})\s*(?:[<>]|!?=)", value):  # `a!=1 a!=2` would compare `a` with `1 a!=2`
+                remedy = "put AND or OR between conditions, and a value that contains one in quotes"
+                raise UsageError(f"a second condition in the value {value[:80]!r}", remedy=remedy)
+            return value, False
         parts = []
         while True:
             end_of_part = self._text.find(quote, self._position + 1)

@@ -30,7 +30,7 @@ import numpy as np
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.provenance import read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..errors import UsageError, choice_of
+from ..errors import InputError, UsageError, choice_of
 from ..messages import log
 from ..settings import recipe, setting
 from ..text.normalization import is_blank
@@ -205,7 +205,10 @@ class Service:
         if not all(isinstance(values, list) for values in lists) or not isinstance(unique, bool):
             raise UsageError("ids must be a list, columns an object of lists, and unique true or false")
         with self._lock:
-            added = index.add(sentences, ids=ids, columns=columns, unique=unique)
+            try:
+                added = index.add(sentences, ids=ids, columns=columns, unique=unique)
+            except InputError as error:  # columns of other types than those of the index
+                raise UsageError(str(error)) from error
             return {"added": added, "replaced": index.num_replaced, "sentences": len(index)}
 
     def remove(self, body: Json) -> Json:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..artefacts.cards import Card
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import Progress, no_progress
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..text.hashing import are_among
 from ..text.normalization import is_blank
 from ..vectors.faiss_index import measure_recall
@@ -197,4 +197,9 @@ def remove_leftovers(folder: Path, manifest: Manifest) -> None:
 
 def iterate_blocks(texts: Sequence[str], columns: Mapping[str, Sequence[Any]] | None) -> Iterator[pa.Table]:
     """Yields the texts, with other columns of as many values, as one table."""
-    yield pa.table({SENTENCE: pa.array(texts, pa.string()), **(columns or {})})
+    if taken := {SENTENCE, POSITION} & {*(columns or ())}:
+        raise UsageError(f"the index itself makes the column {min(taken)}", remedy="give the column another name")
+    try:
+        yield pa.table({SENTENCE: pa.array(texts, pa.string()), **(columns or {})})
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        raise UsageError(f"values of a column differ in type: {error}", remedy="give values of one type") from error

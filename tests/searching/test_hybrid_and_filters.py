@@ -146,6 +146,7 @@ def write_corpus(folder, kind):
 def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_path, capsys, kind):
     path = write_corpus(tmp_path, kind)
     assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
+    assert ("left out: ids" in capsys.readouterr().err) == (kind != "csv")
     index = SearchIndex(tmp_path / "i")
     assert set(index.sentences.column_names) - {"ids"} == {"sentence", "position", "year", "by"}
     flags = ["--query", "w1", "--filter", "year>=2020", "by=a", "--format", "jsonl"]

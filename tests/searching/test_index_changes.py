@@ -244,6 +244,7 @@ def test_a_filter_follows_the_types_of_the_columns(text, rows):
         ("local>=12.000,00", "a number that is not plain"),
         ("local>=12000", "local has the text '12.000,00'"),
         ("code='0012", "without its closing '"),
+        ("code!=0012 code!=0013", "a second condition in the value '0012 code!=0013'"),
         ("year=1 AND ", "not a filter"),
         ("(year=1", "not a filter"),
         ("year=1)", "not a filter"),
