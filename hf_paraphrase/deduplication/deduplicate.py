@@ -119,7 +119,7 @@ def deduplicate(
         InputError: A column is missing, or a file cannot be read.
 
     Example:
-        >>> deduplicate(["How do I reset my password?", "How can I reset my password?"])["text"][:]
+        >>> list(deduplicate(["How do I reset my password?", "How can I reset my password?"])["text"])
         ['How do I reset my password?']
     """
     if (rows is None) == (input is None):

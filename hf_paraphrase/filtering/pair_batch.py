@@ -24,9 +24,8 @@ class PairBatch:
     """A table of pairs; intermediate results that measures share are computed once, at first use.
 
     Args:
-        table: Pairs with the string columns `sentence1` and `sentence2`, or a bitext with `source` and `target`
-        instead;
-            a missing sentence counts as empty.
+        table: Pairs with the string columns `sentence1` and `sentence2`, or a bitext with `source` and `target`; a
+            missing sentence counts as empty.
     """
 
     def __init__(self, table: pa.Table) -> None:
