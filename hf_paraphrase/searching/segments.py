@@ -119,7 +119,7 @@ class Segment:
         if (folder / ROWS_FILE).exists():
             try:
                 self.batches = pa.ipc.open_stream(pa.memory_map(str(folder / ROWS_FILE))).read_all().to_batches()
-            except pa.ArrowException as error:
+            except (pa.ArrowException, OSError) as error:
                 raise InputError(
                     f"damaged: {error}", path=folder / ROWS_FILE, remedy="build the index again"
                 ) from error
@@ -214,7 +214,7 @@ def conform(table: pa.Table, schema: pa.Schema | None) -> pa.Table:
         if field.type != wanted:
             try:
                 table = table.set_column(place, field.name, table[field.name].cast(wanted))
-            except pa.ArrowException as error:
+            except (pa.ArrowException, OSError) as error:
                 what = f"the types of the columns are not those of the index: {field.name}: {error}"
                 raise InputError(what, remedy="give columns of the same types, or build the index again") from error
     return table

@@ -218,7 +218,7 @@ def marian_model(arguments: argparse.Namespace, tokenizer: Any) -> Any:
     for side in ("encoder", "decoder"):
         sizes |= {f"{side}_layers": 6, f"{side}_ffn_dim": 4 * arguments.hidden}
         sizes[f"{side}_attention_heads"] = 8
-    units = {f"{name}_token_id": tokenizer.pad_token_id for name in ("pad", "decoder_prefix_ids")}
+    units = {f"{name}_token_id": tokenizer.pad_token_id for name in ("pad", "decoder_start")}
     units |= {"eos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
     model = MarianMTModel(MarianConfig(**sizes, **units)).eval()
     model.final_logits_bias[0, tokenizer.eos_token_id] = -1e4

@@ -24,7 +24,7 @@ REQUESTS = {
     f"analyze neighbours --model {{avg}} {TEXT} --output out": "give --query or --queries",
     f"analyze neighbours --model {{avg}} {{avg}} {TEXT} --query the --output out": "a model is given twice",
     f"analyze neighbours --model {{avg}} {TEXT} --query unheard --output out": "in the encoders' vocabularies",
-    f"analyze similarities --model {{avg}} {TEXT} --query unheard --output out": "nothing to count",
+    f"analyze similarities --model {{avg}} {TEXT} --query unheard --output out": "cannot compare",
     "evaluate --data {sample}/pairs.csv --baseline words": "not recognised",
     "evaluate --data absent --baseline words": "no such file or folder",
     "evaluate --data {sts} --suite sts --split train --baseline words": "--split is for --suite",
@@ -72,7 +72,7 @@ REQUESTS = {
     "search --model {avg} --corpus blank": "name the folder to make",
     "search --index absent --mine --output out": "no such index folder",
     "search --corpus blank --output out --add blank": "--add is for --index",
-    "search --corpus blank --output out --snippets": "--hybrid and --snippets are for queries",
+    "search --corpus blank --output out --snippets": "--hybrid, --snippets, --prompt are for queries",
     "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
     # Training.
     "quickstart --num-beams 3 --output out": "--num-beams must be at least 4, not 3",

@@ -198,7 +198,7 @@ def damage(path):
     """Cuts off binary files and breaks the encoding of texts; of our own folders data and weights alone."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     files = files or list(path.parent.glob(f"{path.name}*"))
-    for file in [file for file in files if file.suffix in (".safetensors", ".parquet")] or files:
+    for file in [file for file in files if file.suffix in (".safetensors", ".parquet", ".arrow", ".npy")] or files:
         content = file.read_bytes()
         middle = len(content) // 2
         file.write_bytes(content[:middle] + (b"\xff\xfe\n" + content[middle:] if file.suffix in TEXTS else b""))

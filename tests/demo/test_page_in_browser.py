@@ -125,5 +125,5 @@ def test_data(page, pairs, tmp_path):
     assert DataFolder(tmp_path / "kept").count() == kept and 0 < kept < 40
     page.get_by_label("A data folder of pairs").fill("/nowhere")
     page.get_by_role("button", name="Read the pairs").click()
-    said(page, "data-status", "/nowhere: no such data folder")
+    said(page, "data-status", "/nowhere: no such")
     assert page.locator("#data-result .hfp-command").count() == 0 and not page.locator(".hfp-bars").first.is_visible()

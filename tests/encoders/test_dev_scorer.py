@@ -73,8 +73,8 @@ def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_pat
     write(tmp_path, "validation", **columns)
     places = {"banane": 0, "aaa": 0, "ombrelle": 1, "oe": 1, "île": 2, "ii": 1}
     scores = dev_scorer(tmp_path)(lambda texts: np.eye(3, dtype=np.float32)[[places[text] for text in texts]])
-    # The third source is near no target, so that the first one is found; two targets share a source.
-    expected = {"source_to_target": 200 / 3, "target_to_source": 200 / 3, "dev_mean": 200 / 3}
+    # Two targets share a source: neither is found from it, as ties are no hits. The third source is near no target.
+    expected = {"source_to_target": 100 / 3, "target_to_source": 200 / 3, "dev_mean": 50.0}
     assert scores == pytest.approx(expected)
     with pytest.raises(InputError, match="no rows in a split `validation`"):
         dev_scorer(write(tmp_path / "train_alone", **columns))

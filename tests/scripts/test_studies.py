@@ -213,7 +213,7 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
     name, load_script, monkeypatch
 ):
     module = load_script("studies/study")
-    for given in ("ENCODER", "PACKAGES", "PPDB", "TEACHER", "WORDNET"):
+    for given in ("ENCODER", "PACKAGES", "PPDB", "SMOLLM2", "TEACHER", "WORDNET"):
         monkeypatch.setenv(given, f"/{given.lower()}")
     study = module.Study(name)
     known = study.results
