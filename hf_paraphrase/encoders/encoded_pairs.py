@@ -213,6 +213,8 @@ def encode_pairs(
             counts.append(np.array([len(negatives[place]) for place in kept], np.int64))
             # A text without tokens stays: it is similar to nothing.
             given.append(tokenize([text for place in kept for text in negatives[place]]))
+    if True in without_labels:
+        log(f"{source.path}: the column {graded} is empty, so every pair counts as a paraphrase", warning=True)
     source.require_positive()
     if not arrays.rows:
         reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"

@@ -49,10 +49,11 @@ def test_pairs_are_tokenised_in_order_across_shards(tmp_path, tokenizer):
     assert counts.sum() == sum(map(len, expected)) and counts[2] == sum(row.count(2) for row in expected)
 
 
-def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_learnt(tokenizer):
+def test_pairs_without_any_label_are_paraphrases_which_is_said_unless_the_labels_are_to_be_learnt(tokenizer, caplog):
     rows = pairs_of(ROWS[:5], [None] * 5)
     pairs = encode_pairs(rows, tokenizer)
     assert len(pairs) == 5 and pairs.not_paraphrases == 0
+    assert "the column label is empty, so every pair counts as a paraphrase" in caplog.text
     with pytest.raises(InputError, match="has no label"):
         encode_pairs(rows, tokenizer, labelled=True)
     with pytest.raises(InputError, match="does not say whether"):
