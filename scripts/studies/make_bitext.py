@@ -2,33 +2,38 @@
 
     python scripts/studies/make_bitext.py --packages DIR --output OUT
 
-DIR holds the packages of Debian that `apt-get download unicode-cldr-core gnome-user-docs 'dict-freedict-*'` gives,
-each unpacked by `dpkg-deb -x FILE DIR`. OUT gets a file a language, `fr.tsv` and so on, its own side first, with
+DIR contains these Debian packages, fetched by `apt-get download` and unpacked by `dpkg-deb -x FILE DIR`:
+unicode-cldr-core, gnome-user-docs, dict-freedict-*, libreoffice-help-{en-us,ja,ko,tr,zh-cn}. The script writes a file
+for each language to OUT, such as `fr.tsv`, with the text of the language before the English text:
 
 * names of countries, languages, currencies, cities, months and days, and keywords of emoji (CLDR, Unicode licence);
-* paragraphs of the help of GNOME (CC BY-SA 3.0);
-* words, of the dictionaries that WikDict made from Wiktionary (CC BY-SA 3.0; FreeDict's others are passed over). They
-  explain each sense of a word in its own language. So words of any two languages are translations if dictionaries from
-  Polish or Finnish have them for one sense: one word and one explanation.
+* paragraphs of the help of GNOME (CC BY-SA 3.0), and for ja, ko, tr and zh also of LibreOffice (MPL 2.0);
+* words from the dictionaries that WikDict made from Wiktionary (CC BY-SA 3.0); others of FreeDict are skipped. They
+  explain each sense of a word in its own language. If dictionaries from Polish or Finnish translate one sense, that is
+  one word with one explanation, into two languages, the words of these two languages are translations.
 
-`frequent_fr.txt` and so on have each frequent word as often as it is in a million words of the language, by the
-package wordfreq (`pip install wordfreq`; its lists are CC BY-SA 4.0), so that word pieces can be chosen by them.
+`frequent_fr.txt` and the like contain each frequent word as often as it occurs in a million words of the language, as
+counted by the package wordfreq (`pip install wordfreq`; lists under CC BY-SA 4.0). Word pieces are chosen by them.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import html
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
-from wordfreq import get_frequency_dict
+from wordfreq import available_languages, get_frequency_dict
 
 LANGUAGES = {"cs": "ces", "da": "dan", "de": "deu", "es": "spa", "fi": "fin", "fr": "fra"}
 LANGUAGES |= {"it": "ita", "nl": "nld", "pl": "pol", "pt": "por", "ru": "rus", "sv": "swe"}
+LANGUAGES |= {"ar": "ara", "ja": "jpn", "ko": "kor", "th": "tha", "tr": "tur", "zh": "zho"}
+REGIONS = {"zh": "zh_CN", "pt": "pt_BR"}
+OFFICE_HELP = {"ja": "ja", "ko": "ko", "tr": "tr", "zh": "zh-CN"}
 PIVOTS = ("pol", "fin")
 MOST_TRANSLATIONS = 4
 PER_LANGUAGE, MOST_IN_A_LINE = 1_000_000, 100
@@ -38,6 +43,7 @@ _NAMES = re.compile(
     r"|months/.*\[wide.*/month|days/.*\[wide.*/day|annotations/annotation)\b"
 )
 _PARAGRAPHS = {"p", "title", "desc", "cite"}
+_OFFICE_PARAGRAPH = re.compile(r'<(?:p|h\d) id="(par_[^"]+)"[^>]*>(.*?)</(?:p|h\d)>', re.DOTALL)
 
 Pairs = Iterator[tuple[str, str]]
 
@@ -112,7 +118,8 @@ def cldr(packages: Path, language: str) -> Pairs:
 def help_pages(packages: Path, language: str) -> Pairs:
     """Streams the paragraphs of those pages of GNOME's help that have as many in both languages."""
     for english_page in sorted(packages.rglob("help/C/*/*.page")):
-        page = english_page.parents[2] / language / english_page.relative_to(english_page.parents[1])
+        folder = english_page.parents[2] / REGIONS.get(language, language)
+        page = folder / english_page.relative_to(english_page.parents[1])
         sides = [paragraphs(path) for path in (page, english_page) if page.exists()]
         if sides and len(sides[0]) == len(sides[1]):
             yield from zip(*sides, strict=True)
@@ -125,11 +132,35 @@ def paragraphs(path: Path) -> list[str]:
     return [" ".join("".join(item.itertext()).split()) for item in found]
 
 
+def office_help(packages: Path, language: str) -> Pairs:
+    """Streams the paragraphs of LibreOffice's help that have one id in both languages and are translated."""
+    for english_page in (
+        sorted(packages.rglob("libreoffice/help/en-US/text/**/*.html")) if language in OFFICE_HELP else ()
+    ):
+        folder, page = str(english_page).split("/en-US/")
+        sides = [office_paragraphs(Path(folder) / place / page) for place in (OFFICE_HELP[language], "en-US")]
+        for name in sides[0].keys() & sides[1].keys():
+            if sides[0][name] and sides[1][name] and sides[0][name] != sides[1][name]:
+                yield sides[0][name], sides[1][name]
+
+
+def office_paragraphs(path: Path) -> dict[str, str]:
+    """Reads the texts of a page of LibreOffice's help by the ids of its paragraphs."""
+    content = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = {name: html.unescape(re.sub(r"<[^>]*>", "", text)) for name, text in _OFFICE_PARAGRAPH.findall(content)}
+    return {name: " ".join(text.split()) for name, text in found.items()}
+
+
 def frequent(language: str) -> Iterator[str]:
-    """Streams lines of one word each, repeated as its frequency says."""
+    """Streams lines of one word each, repeated by frequency; none for a language that wordfreq lacks."""
+    if language not in available_languages("small"):
+        return
     for word, share in get_frequency_dict(language, wordlist="small").items():
         count = max(1, round(share * PER_LANGUAGE))
         yield from (" ".join([word] * min(MOST_IN_A_LINE, count - begin)) for begin in range(0, count, MOST_IN_A_LINE))
+
+
+SOURCES = (dictionary, cldr, help_pages, office_help)
 
 
 def main() -> None:
@@ -140,13 +171,13 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir()
     for language in LANGUAGES:
-        pairs = {source: list(source(options.packages, language)) for source in (dictionary, cldr, help_pages)}
+        pairs = {source: list(source(options.packages, language)) for source in SOURCES}
         unique = dict.fromkeys(f"{own}\t{english}\n" for found in pairs.values() for own, english in found)
         (options.output / f"{language}.tsv").write_text("".join(unique), encoding="utf-8")
         print(language, *(f"{source.__name__} {len(found):,}" for source, found in pairs.items()))
     for language in ("en", *LANGUAGES):
-        lines = "".join(f"{line}\n" for line in frequent(language))
-        (options.output / f"frequent_{language}.txt").write_text(lines, encoding="utf-8")
+        if lines := "".join(f"{line}\n" for line in frequent(language)):
+            (options.output / f"frequent_{language}.txt").write_text(lines, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,13 @@ def write_text(output: Path, data: Path, wordnet: Path) -> str:
         "wikipedia": itertools.chain.from_iterable(rows_of(data, "wikisplit/*.tsv.gz")),
         "wordnet_definitions": (definition for definition, _ in glosses(wordnet)),
         "wordnet_examples": itertools.chain.from_iterable(examples for _, examples in glosses(wordnet)),
+        "massive": itertools.chain.from_iterable(rows_of(data, "licensed/massive/en.txt.gz")),
+        "news": itertools.chain.from_iterable(rows_of(data, "licensed/wikipedia_current_events/en_*.txt.gz")),
+        "fiction": itertools.chain.from_iterable(rows_of(data, "licensed/classic_books/*.txt.gz")),
+        "dialogue": itertools.chain.from_iterable(rows_of(data, "licensed/sgd/*.txt.gz")),
     }
+    # Many of their sentences are alike.
+    limits = {"wordnet_definitions": 50_000, "fiction": 30_000, "dialogue": 20_000}
     output.mkdir(parents=True, exist_ok=True)
     counts = []
     for name, sentences in sources.items():
@@ -165,6 +171,9 @@ def write_text(output: Path, data: Path, wordnet: Path) -> str:
         kept: dict[str, str] = {}
         for text in short:
             kept.setdefault(text.lower(), text)
+        if name in limits:
+            chosen = random.Random(SEED).sample(sorted(kept), min(limits[name], len(kept)))
+            kept = {key: kept[key] for key in chosen}
         write_lines(output / f"{name}.txt.gz", kept.values())
         counts.append(f"{name} {len(kept):,}")
     return ", ".join(counts)

@@ -47,7 +47,7 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
     from .objective import DistillationTexts
-    from .teacher_vectors import TeacherVectors, teacher_vectors
+    from .teacher_vectors import TeacherVectors, log_unsupported_languages, teacher_vectors
     from .trainer import DistillationTrainer, DistillationTrainingArguments
 
     # All that can be refused is, before the teachers are asked, which may take hours.
@@ -55,7 +55,12 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     device = settings.computing_device
     bf16 = is_bf16(settings.teacher_precision, device)
     teachers = [
-        SentenceEncoder.from_pretrained(folder, device=device, dtype="bfloat16" if bf16 else None)
+        SentenceEncoder.from_pretrained(
+            folder,
+            device=device,
+            dtype="bfloat16" if bf16 else None,
+            trust_remote_code=settings.trust_remote_code,
+        )
         for folder in settings.teachers
     ]
     texts = _texts(settings, run)
@@ -75,18 +80,20 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         numbers = texts.balanced(settings.language_exponent, settings.seed)
         log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
-    options, multilingual = {"bf16": bf16, "center": settings.center_teachers}, settings.multilingual_teacher
-    vectors = [
-        teacher_vectors(kept, path, teacher, texts, multilingual=path in multilingual, **options)
-        for path, teacher in zip(settings.teachers, teachers, strict=True)
-    ]
+    multilingual_target_ids = texts.multilingual_target_ids(settings.supports)
+    vectors = []
+    for path, teacher in zip(settings.teachers, teachers, strict=True):
+        target_ids = multilingual_target_ids if path in settings.multilingual_teacher else texts.target_text_ids
+        options = {"bf16": bf16, "target_text_ids": target_ids, "center": settings.center_teachers}
+        vectors.append(teacher_vectors(kept, path, teacher, texts, **options))
+        log_unsupported_languages(path, vectors[-1], texts)
     del teachers
     arguments = run.arguments(
         DistillationTrainingArguments,
         **{name: getattr(settings, name) for name in option_names(ObjectiveSettings)},
         bf16=settings.precision == "bf16",
     )
-    data = DistillationTexts(encoded, TeacherVectors(vectors), numbers)
+    data = DistillationTexts(encoded, TeacherVectors(vectors, settings.teacher_weights), numbers)
     trainer = DistillationTrainer(
         student.model, arguments, data, student.tokenizer, evaluator, letters=letters, report=show_line
     )
@@ -105,6 +112,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
         corpora(settings.text),
         bitexts=open_bitexts(settings.bitext, settings.teacher_lang),
         multilingual=corpora(settings.multilingual_text) if settings.multilingual_teacher else None,
+        supports=settings.supports,
         teacher_lang=settings.teacher_lang,
         words=[] if settings.word_list is None else read_word_list(settings.word_list),
         max_characters=settings.max_characters,

@@ -11,7 +11,7 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...registry import ENCODERS
 from ...settings import Settings, setting
-from ...text.languages import check_language
+from ...text.languages import check_language, primary_language
 from ...training.run import TrainingRunSettings
 from ..train_settings import NewEncoderSettings, VocabularySettings
 
@@ -62,7 +62,27 @@ class TeacherSettings(DecontaminationSettings):
         path=True,
     )
     multilingual_teacher: list[str] = setting(
-        "teachers for all languages: the student learns their vector of every text", [], path=True, group=_LANGUAGES
+        "teachers for several languages: the student learns their vector of the text itself",
+        [],
+        path=True,
+        group=_LANGUAGES,
+    )
+    multilingual_teacher_langs: list[str] = setting(
+        "languages that --multilingual-teacher supports, --teacher-lang among them; for bitext in other languages the "
+        "student learns their vector of the other side [default: all languages]",
+        [],
+        only_with="multilingual_teacher",
+        group=_LANGUAGES,
+    )
+    teacher_weights: list[float] = setting(
+        "weight of each teacher in the cosines that the student learns: first those of --teacher, then those of "
+        "--multilingual-teacher [default: equal weights]",
+        [],
+        at_least=0,
+        group=_TEXT,
+    )
+    trust_remote_code: bool = setting(
+        "run the Python code that the folder of a teacher contains; read the code first", False, group=_TEXT
     )
     text: list[str] = setting(
         f"text files in --teacher-lang, one sentence per line, {PLAIN_OR_COMPRESSED}, and data folders (split "
@@ -123,6 +143,11 @@ class TeacherSettings(DecontaminationSettings):
         """All teachers, the multilingual ones last."""
         return [*self.teacher, *self.multilingual_teacher]
 
+    def supports(self, language: str) -> bool:
+        """Return whether the multilingual teachers support a language."""
+        supported = self.multilingual_teacher_langs
+        return not supported or primary_language(language) in map(primary_language, supported)
+
     @property
     def texts(self) -> list[str]:
         """All files and folders of text."""
@@ -137,6 +162,18 @@ class TeacherSettings(DecontaminationSettings):
         if self.columns and not (self.text or self.multilingual_text):
             raise UsageError("--columns is for --text and --multilingual-text", remedy="leave it out")
         check_language(self.teacher_lang, "--teacher-lang")
+        for code in self.multilingual_teacher_langs:
+            check_language(code, "--multilingual-teacher-langs")
+        if self.multilingual_teacher_langs and not self.supports(self.teacher_lang):
+            problem = f"--multilingual-teacher-langs lacks {self.teacher_lang}, the language of --teacher-lang"
+            raise UsageError(problem, remedy="add it, or choose another --teacher-lang")
+        if self.teacher_weights and len(self.teacher_weights) != len(self.teachers):
+            counts = f"{len(self.teacher_weights)} weights for {len(self.teachers)} teachers"
+            raise UsageError(f"--teacher-weights: {counts}", remedy="give one weight per teacher")
+        if self.teacher_weights and not sum(self.teacher_weights):
+            raise UsageError(
+                "--teacher-weights: all weights are 0", remedy="give at least one teacher a weight above 0"
+            )
         names = [Path(teacher).resolve().name for teacher in self.teachers]
         if len(set(names)) < len(names):
             raise UsageError("two teachers have the same name", remedy="rename the folder of one of them")

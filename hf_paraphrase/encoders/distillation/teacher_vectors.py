@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 TEXTS_PER_BLOCK = 2048
 _KEYS, _VECTORS = "keys.u64", "vectors.f16"
 _TEXTS_OF_MEAN = 1 << 16
+_TEXTS_OF_CHECK = 500
 
 
 class UnitVectors:
@@ -61,13 +62,16 @@ class UnitVectors:
 
 
 class TeacherVectors:
-    """The vectors of several teachers side by side, of unit length, so that cosines are the means of theirs.
+    """The unit vectors of several teachers, concatenated.
 
-    A text that some of the teachers do not know has zeros in their places.
+    Each teacher's part is scaled by the square root of its weight, and the weights sum to 1: the cosine of two targets
+    is the weighted mean of the teachers' cosines. Where a teacher has no vector for a text, its part is zero.
     """
 
-    def __init__(self, teachers: Sequence[UnitVectors]) -> None:
+    def __init__(self, teachers: Sequence[UnitVectors], weights: Sequence[float] = ()) -> None:
         self.teachers = list(teachers)
+        shares = np.array(weights or [1.0] * len(self.teachers))
+        self.scales: list[np.float32] = list(np.sqrt(shares / shares.sum()).astype(np.float32))
         self.sizes = [teacher.dimension for teacher in self.teachers]
         self.are_partial = any((teacher.rows < 0).any() for teacher in self.teachers)
 
@@ -76,8 +80,8 @@ class TeacherVectors:
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Read the vectors (texts, dimension) of some texts by their numbers (texts,)."""
-        scale = np.sqrt(1 / len(self.teachers)).astype(np.float32)
-        return np.concatenate([scale * teacher.take(numbers) for teacher in self.teachers], axis=1)
+        parts = zip(self.scales, self.teachers, strict=True)
+        return np.concatenate([scale * teacher.take(numbers) for scale, teacher in parts], axis=1)
 
 
 def teacher_vectors(
@@ -87,13 +91,25 @@ def teacher_vectors(
     texts: Texts,
     *,
     bf16: bool,
-    multilingual: bool = False,
+    target_text_ids: NDArray[np.int64] | None = None,
     center: bool = False,
 ) -> UnitVectors:
-    """Return the unit vectors that texts are taught by a teacher; missing ones are computed, longest texts first."""
+    """Return a teacher's unit vectors for texts; vectors missing in the folder are computed, longest texts first.
+
+    Args:
+        folder: Folder that stores the vectors of all teachers.
+        teacher: Folder of the teacher, which names its part of `folder`.
+        encoder: The teacher.
+        texts: The texts.
+        bf16: Whether the teacher computes in bfloat16.
+        target_text_ids: For each text, the id of the text whose vector it learns, -1 for none [default: those of
+            `texts`].
+        center: Whether to subtract the mean of the vectors.
+    """
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
     place = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
-    target_text_ids = np.arange(len(texts)) if multilingual else texts.target_text_ids
+    if target_text_ids is None:
+        target_text_ids = texts.target_text_ids
     wanted = np.unique(target_text_ids[target_text_ids >= 0])
     # Rows are added to the files that are here, and through a link they would go elsewhere.
     check_no_links(place)
@@ -108,6 +124,18 @@ def teacher_vectors(
     rows = order[np.searchsorted(keys, texts.keys[target_text_ids], sorter=order).clip(max=len(keys) - 1)]
     matrix = np.memmap(place / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
     return UnitVectors(np.asarray(matrix), np.where(target_text_ids < 0, -1, rows), center=center)
+
+
+def log_unsupported_languages(teacher: str, vectors: UnitVectors, texts: Texts) -> None:
+    """Log each language in which a teacher has the same vector for most texts, as for text of unknown tokens only."""
+    for language, name in enumerate(texts.names):
+        text_ids = np.flatnonzero((texts.languages == language) & (vectors.rows >= 0))
+        _, first = np.unique(vectors.rows[text_ids], return_index=True)
+        sample = text_ids[first[:_TEXTS_OF_CHECK]]
+        num_different = len(np.unique(vectors.take(sample).round(3), axis=0))
+        if len(sample) > 1 and num_different <= len(sample) / 2:
+            counts = f"{num_different} different vectors for {len(sample)} texts in {name}"
+            log(f"{Path(teacher).name}: {counts}; it does not seem to support this language", warning=True)
 
 
 def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -67,6 +67,14 @@ class Texts:
         rows = self.rows[numbers]
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
+
+    def multilingual_target_ids(self, supports: Callable[[str], bool]) -> NDArray[np.int64]:
+        """Return the id of the text whose vector each text learns from a multilingual teacher (texts,).
+
+        It is the text itself if the teacher supports its language, and as in `target_text_ids` otherwise.
+        """
+        is_supported = np.array([name == OTHER or supports(name) for name in self.names])
+        return np.where(is_supported[self.languages], np.arange(len(self)), self.target_text_ids)
 
     def by_language(self) -> dict[str, int]:
         """Count the texts of each language."""
@@ -161,6 +169,7 @@ def read_texts(
     *,
     bitexts: Sequence[Bitext] = (),
     multilingual: Sequence[SentenceCorpus] | None = None,
+    supports: Callable[[str], bool] = lambda language: True,
     teacher_lang: str = "en",
     words: Sequence[str] = (),
     max_characters: int,
@@ -171,8 +180,9 @@ def read_texts(
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
     sentences. `words` are texts of their own, after the others.
-    Both sides of bitext are texts; of several translations of a text the first one counts. A text whose translation is
-    left out is left out as `untaught`, unless there is a teacher of all languages; its texts are `multilingual`.
+    Both sides of bitext are texts; of several translations of a text the first one counts. `multilingual` are the
+    further texts of multilingual teachers, None if there are no such teachers, and `supports` tells their languages. A
+    text is left out as `untaught` if no teacher supports its language and its translation is left out.
     """
     corpora = list(corpora)
     names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
@@ -209,10 +219,12 @@ def read_texts(
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
     target_text_ids = _find_target_texts(all_keys[rows], all_languages[rows] == 0, bitexts)
-    if multilingual is None:
-        is_taught = target_text_ids >= 0
+    is_multilingual = np.array([multilingual is not None and supports(name) for name in names] + [True])
+    is_taught = (target_text_ids >= 0) | is_multilingual[all_languages[rows]]
+    if not is_taught.all():
         left_out["untaught"] = int((~is_taught).sum())
-        rows, target_text_ids = rows[is_taught], (np.cumsum(is_taught) - 1)[target_text_ids[is_taught]]
+        targets, new_ids = target_text_ids[is_taught], np.cumsum(is_taught) - 1
+        rows, target_text_ids = rows[is_taught], np.where(targets < 0, -1, new_ids[targets])
     if not len(rows):
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",

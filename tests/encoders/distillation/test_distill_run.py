@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from unittest.mock import Mock
 
@@ -191,3 +192,29 @@ def test_a_student_without_a_table_is_refused_before_the_teachers_encode(work, t
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", work / "bert"]
     assert main(["distill", *map(str, words), "--output", str(tmp_path / "student")]) == 2
     assert "a model of type bert cannot be a student" in capsys.readouterr().err and not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--teacher-weights", "1", "2"], "2 weights for 1 teachers"),
+        (["--teacher-weights", "0"], "all weights are 0"),
+        (["--multilingual-teacher-langs", "fr"], "--multilingual-teacher"),
+    ],
+)
+def test_weights_and_languages_that_do_not_fit_the_teachers_are_refused(work, tmp_path, capsys, flags, message):
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", *flags, "--output", tmp_path / "out"]
+    assert main(["distill", *map(str, words)]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_teachers_with_code_run_only_with_consent(work, tmp_path, capsys):
+    folder = tmp_path / "coded"
+    folder.mkdir()
+    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": "own_code.Own"}]))
+    (folder / "own_code.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Own: pass\n")
+    words = ["distill", "--teacher", folder, "--text", work / "text.txt", "--output", tmp_path / "out"]
+    assert main([*map(str, words)]) == 2
+    assert "trust" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()

@@ -9,7 +9,11 @@ from tiny_teachers import Recorder, sentences, write_teacher
 from hf_paraphrase.artefacts.files import locked
 from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
-from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, teacher_vectors
+from hf_paraphrase.encoders.distillation.teacher_vectors import (
+    TeacherVectors,
+    log_unsupported_languages,
+    teacher_vectors,
+)
 from hf_paraphrase.encoders.distillation.texts import read_texts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError
@@ -118,6 +122,29 @@ def test_a_teacher_of_one_language_gives_no_vector_of_other_texts_and_a_multilin
         vectors.take(np.arange(9)), np.where(np.arange(9)[:, None] == 4, 0, expected[::-1]), atol=2e-3
     )
     assert TeacherVectors([vectors]).are_partial
-    every = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False, multilingual=True)
+    own = texts.multilingual_target_ids(lambda language: True)
+    every = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False, target_text_ids=own)
     np.testing.assert_allclose(every.take(np.arange(9)), expected, atol=2e-3)
     assert not TeacherVectors([every]).are_partial
+
+
+def test_cosines_are_the_means_of_the_cosines_of_the_teachers_by_their_weights(texts_of, tmp_path):
+    texts, numbers = texts_of(sentences(12)), np.arange(12)
+    vectors, cosines = [], []
+    for seed, size in ((0, 8), (1, 16)):
+        path = str(write_teacher(tmp_path / f"teacher{seed}", seed=seed, size=size))
+        vectors.append(teacher_vectors(tmp_path, path, SentenceEncoder.from_pretrained(path), texts, bf16=False))
+        rows = unit(path, list(texts))
+        cosines.append(rows @ rows.T)
+    targets = TeacherVectors(vectors, [1, 3]).take(numbers)
+    np.testing.assert_allclose(targets @ targets.T, 0.25 * cosines[0] + 0.75 * cosines[1], atol=2e-3)
+
+
+def test_a_language_that_the_teacher_does_not_support_is_named(teacher, texts_of, tmp_path, caplog):
+    unknown = [f"xx{word} " * (1 + word % 3) for word in range(20)]
+    texts = texts_of([*sentences(20), *unknown])
+    texts = replace(texts, names=["en", "fi"], languages=(np.arange(len(texts)) >= len(texts) - 20).astype(np.int16))
+    vectors = teacher_vectors(tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts, bf16=False)
+    log_unsupported_languages(teacher, vectors, texts)
+    lines = [record.message for record in caplog.records if "does not seem to support" in record.message]
+    assert len(lines) == 1 and "for 20 texts in fi" in lines[0]

@@ -105,3 +105,26 @@ def test_bitext_whose_sides_are_exchanged_is_named(tmp_path, caplog, language, s
         open_bitexts([tmp_path / "bitext"], "en")
     named = [record for record in caplog.records if "text in fr and en looks exchanged" in record.getMessage()]
     assert len(named) == (swapped and language == "fr")
+
+
+def test_a_multilingual_teacher_reads_the_other_side_in_languages_it_does_not_support(tmp_path, file):
+    rows = [[f"{language}{word}", word, language, "en"] for language in ("fi", "fr") for word in ("one", "two")]
+    folders = [bitext(tmp_path / row[2], [row, more]) for row, more in (rows[:2], rows[2:])]
+    # The translation of "fi..." is too long to learn from, so that no teacher has a vector for it.
+    folders.append(bitext(tmp_path / "long", [["filong", "z" * 101, "fi", "en"], ["fithree", "three", "fi", "en"]]))
+    options = {"bitexts": open_bitexts(folders, "en"), "multilingual": []}
+    texts = read(file("one"), **options, supports=lambda language: language in ("en", "fr"))
+    assert texts.left_out["untaught"] == 1
+    targets = texts.multilingual_target_ids(lambda language: language in ("en", "fr"))
+    learned = dict(zip(texts, texts.take(targets), strict=True))
+    assert learned == {"one": "one", "two": "two", "three": "three"} | {
+        "fione": "one",
+        "fitwo": "two",
+        "fithree": "three",
+        "frone": "frone",
+        "frtwo": "frtwo",
+    }
+    # A teacher of all languages has a vector even where the translation is left out.
+    every = read(file("one"), **options)
+    assert every.left_out["untaught"] == 0
+    assert every.take(every.multilingual_target_ids(lambda language: True)) == list(every)
