@@ -47,13 +47,14 @@ class StudyKeys:
     def make(self, output: Path | None = None, **parts: Any) -> Key:
         """Make the key of a command from its parts, which are strings or nested lists and mappings of strings.
 
-        A word that happens to be the name of the `output` is no input.
+        A word that happens to be the name of the `output`, or of a folder that contains it, is no input.
         """
         inputs = {}
+        outputs = () if output is None else (output, *output.parents)
         words = {word for text in _texts(list(parts.values())) for word in _BETWEEN_PATHS.split(text)}
         for word in sorted(words):
             path = Path(word)
-            if path.name and path != output and path.exists():
+            if path.name and path not in outputs and path.exists():
                 inputs[word] = self._digest(path)
         return {**parts, "inputs": inputs, CODE: code_digest()}
 

@@ -142,6 +142,13 @@ def test_a_step_is_made_again_if_its_command_its_input_or_the_code_changed(study
     assert again("--any-code", steps=given) == (0, [])
 
 
+def test_a_word_of_a_command_that_is_also_the_folder_of_the_output_is_no_input(study):
+    steps = {f"list/{name}": f"! echo list {name} >$OUT" for name in ("one", "two")}
+    quiet = {"tables": {}, "results": {}, "measured": {}, "models": {}, "data": {}}
+    assert study(steps=steps, **quiet)[0] == 0
+    assert "made again" not in study(steps=steps, **quiet)[2]
+
+
 @pytest.mark.parametrize("step", ["filter --pairs nowhere", "! false | touch $OUT"])
 def test_a_failing_step_ends_the_study_before_the_next_and_leaves_nothing_that_counts_as_made(study, tmp_path, step):
     with pytest.raises(SystemExit):
