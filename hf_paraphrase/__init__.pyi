@@ -401,7 +401,7 @@ def distill(
     learning_rate: float = 0.01,
     precision: str = "fp32",
 ) -> SentenceEncoder:
-    """Distil a sentence encoder from teachers on plain text and write its folder, with card and record."""
+    """Distil a sentence encoder from teachers on plain text and write its folder, with card and provenance."""
 
 def encode(
     *,

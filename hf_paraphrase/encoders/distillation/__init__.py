@@ -1,8 +1,8 @@
-"""Distillation: an encoder of ours learns from the sentence encoders of others.
+"""Distillation: train an encoder of this package to imitate other sentence encoders, the teachers.
 
-Teachers and plain text go in, an encoder comes out whose cosines are like those of the teachers. `run` is the recipe:
-`texts` reads the text, `teacher_vectors` keeps what the teachers say of it, `trainer` trains the student with the
-`objective`, and `letters` lets words see their spelling.
+The input is teachers and plain text, the output an encoder with similar cosines. Start with the command in `run`:
+`texts` reads the text, `teacher_vectors` stores the teachers' vectors, `trainer` trains the student with the
+`objective`, and `char_ngrams` adds character n-grams to the tokens during training.
 """
 
 from __future__ import annotations

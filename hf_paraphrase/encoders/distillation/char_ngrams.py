@@ -1,12 +1,12 @@
-"""Words that see their letters while they are trained.
+"""Token vectors with character n-grams during training.
 
-As in fastText (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information") the vector of a word is the
-sum of one of its own and of those of the character n-grams of its spelling, which are hashed into buckets:
+As in fastText (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"), the vector of a token is
+the sum of its own vector and the vectors of the character n-grams of its spelling, which are hashed into buckets:
 
-    row(word) = E[word] + sum over its n-grams of G[bucket]
+    row(token) = E[token] + sum over its n-grams of G[bucket]
 
-So a word that the text has seldom, or never, has a vector from words that are spelt alike. After training the sums are
-folded into the table, and the model is one that knows nothing of n-grams.
+A rare or unseen token thus gets a vector from tokens with a similar spelling. After training, the sums are folded into
+the table, and the finished model has one vector per token.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def character_ngrams(spelling: str) -> list[str]:
 def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Spell the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
 
-    A piece of a vocabulary that marks the beginning of a word (`▁word`) may continue, so it has no mark at its end,
-    and one without the mark is inside a word and has none at all.
+    In a vocabulary that marks the beginning of a word (`▁word`), a token may continue, so it has no mark at its end; a
+    token without `▁` is inside a word and has no marks.
 
     Returns:
-        The spelling of each token by its id; None for special ones. Of several tokenizers side by side the first one
-        has words, and the others are left out.
+        The spelling of each token by its id, None for special tokens. A joint tokenizer returns the spellings of its
+        first tokenizer.
     """
     size = getattr(tokenizer, "part_sizes", [len(tokenizer)])[0]
     tokens: list[str] = tokenizer.convert_ids_to_tokens(range(size))
@@ -71,7 +71,12 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
 class CharNgramEmbeddings(nn.Module):
     """The vectors of the character n-grams of a vocabulary, `table` (buckets, dimension).
 
-    `spelt` has the spelling of each token by its id, None for one without letters; ids after them have none either.
+    Args:
+        spelt: The spelling of each token by its id, None for a token without n-grams, like all ids beyond.
+        size: Number of tokens.
+        dimension: Components of a vector.
+        buckets: Number of vectors that the n-grams share by hashing.
+        seed: Seed of the initial vectors.
     """
 
     def __init__(self, spelt: Sequence[str | None], size: int, dimension: int, *, buckets: int, seed: int = 0) -> None:
@@ -86,14 +91,14 @@ class CharNgramEmbeddings(nn.Module):
         self.table = nn.Parameter(torch.randn(buckets, dimension, generator=generator) * _INITIAL_RANGE)
 
     def of_rows(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the buckets of the n-grams of some tokens laid end to end, and where those of each begin."""
+        """Return the concatenated buckets of the n-grams of some tokens, and the offset of each token."""
         starts = self._ends[rows]
         lengths = self._ends[rows + 1] - starts
         return self._buckets[ranges(starts, lengths)], lengths.cumsum() - lengths
 
     @torch.no_grad()
     def folded(self, embeddings: Tensor) -> Tensor:
-        """Return the table of tokens (vocabulary, dimension) with the sums of their n-grams."""
+        """Return the table (vocabulary, dimension) with the n-gram vectors added."""
         table = embeddings.detach().clone()
         for start in range(0, len(table), _ROWS_PER_BLOCK):
             rows = np.arange(start, min(start + _ROWS_PER_BLOCK, len(table)))

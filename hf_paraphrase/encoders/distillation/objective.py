@@ -1,12 +1,11 @@
-"""What a student learns from its teachers: to have their vectors.
+"""The training objective of a student: to imitate the teachers' vectors.
 
-A step gathers the rows of a table for the tokens of its batch, renumbers the tokens, and runs the model with that
-small table in place of its own, whatever the model does with it. Only these rows get a gradient, and
-:class:`~...training.row_adam.RowAdam` changes only them.
+A step gathers the table rows of the tokens in its batch, renumbers the tokens, and runs the model with this small
+table instead of its own. Only these rows get a gradient, and :class:`~...training.row_adam.RowAdam` updates only them.
 
-The projection between the two spaces is kept orthonormal (its columns are unit vectors at right angles), so that the
-cosines of projected students are those of the students themselves, and nothing is lost when it is thrown away after
-training. What an average could learn through any other projection it learns by its table.
+The projection from the student's to the teachers' space is kept orthonormal (its columns are orthogonal unit vectors).
+It changes no cosine of the students, so it can be discarded after training. An average loses nothing by this
+restriction, because its table can absorb any linear map.
 """
 
 from __future__ import annotations
@@ -38,18 +37,18 @@ if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
 
 TABLE = "embeddings"
-"""The name of the table of token vectors in every encoder."""
+"""The parameter with the token vectors in every encoder."""
 _TABLE_FILE = "unfolded_table.safetensors"
 _TARGETS_OF_AXES, _TEXTS_OF_AXES = 1 << 14, 1 << 16
 _SAME = 0.9999
-"""Targets with a greater cosine are of one text; they are kept in float16."""
+"""Targets with a larger cosine belong to one text; stored in float16, they are not exactly equal."""
 
 
 @dataclass
 class DistillationTexts:
-    """Token ids of texts, which may be a map of a file, and what the teachers say of them.
+    """The token ids of texts, possibly memory-mapped, and the teachers' vectors.
 
-    `numbers` (items,) are the texts of an epoch, some perhaps repeatedly; all of them, once, by default.
+    `numbers` (items,) are the ids of the texts of an epoch, with repetitions; by default each text once.
     """
 
     texts: TokenIds
@@ -73,16 +72,16 @@ def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0)
 
 
 class DistillationObjective(Objective):
-    """The weighted sum of the objectives, on whole vectors and on their first components.
+    """The weighted sum of a cosine loss and a ranking loss, for whole vectors and for their first components.
 
         L = mean over d of w_c mean(1 - cos(P_d s_d, t))
             + w_r mean(-log(exp(cos(P_d s_d, t) / 0.05) / sum over t' of exp(cos(P_d s_d, t') / 0.05)))
 
-    s_d has the first d components of a student's vector s, of which d = all is one (Kusupati et al. 2022, "Matryoshka
-    Representation Learning"); t is the target. P_d has the first d columns of the projection P, which is trained and
-    kept orthonormal. Without a projection students and targets have the same components. A student with more
-    components than the target is compared with the target and zeros; where a teacher does not know a text, its
-    components are left out of both.
+    s_d are the first d components of a student's vector s, and one d covers all components (Kusupati et al. 2022,
+    "Matryoshka Representation Learning"); t is the target. P_d are the first d columns of the projection P, which is
+    trained and kept orthonormal. Without a projection, students and targets have the same components. If a student has
+    more components than the target, the target is padded with zeros. If a teacher has no vector for a text, its
+    components are masked in both.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class DistillationObjective(Objective):
         self._table = [model.get_parameter(TABLE)]  # which is not a part of this
         size, target_size = model.config.hidden_size, sum(data.targets.sizes)
         self.sizes = [part for part in args.matryoshka if part < size] + [size]
-        # The table of an average can be turned as the projection would turn its vectors.
+        # The table of an average can be rotated like its vectors, so it needs no square projection.
         turns = model.config.model_type == "avg"
         self.projection: nn.Parameter | None = None
         if size != target_size or not turns or args.matryoshka:
@@ -104,15 +103,15 @@ class DistillationObjective(Objective):
             self.projection = nn.Parameter(initial_projection(targets, size, turn=turn))
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Make a batch from the epoch and the number of each text.
+        """Make a batch from pairs of epoch and text id.
 
-        Padding is the first of the tokens that occur: a row that does not occur would go on moving by its momentum.
+        The padding id is the first token of the batch: a row that does not occur would keep moving by its momentum.
 
         Returns:
             `rows` (tokens of the batch,), the ids of the different tokens; `input_ids` and `attention_mask`
-            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`,
-            the different buckets, `ngrams` (total,) by their places in these, and `ngram_offsets` (tokens of the
-            batch,), where those of each token begin.
+            (texts, length), indices into `rows`; `targets` (texts, target dim). With character n-grams also
+            `ngram_rows`, the different buckets, `ngrams` (total,), indices into `ngram_rows`, and `ngram_offsets`
+            (tokens of the batch,), the first n-gram of each token.
         """
         numbers = np.array([number for _, number in items], np.int64)
         numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
@@ -156,16 +155,15 @@ class DistillationObjective(Objective):
 
     @torch.no_grad()
     def after_update(self) -> None:
-        """Draw the projection back to the nearest one with orthonormal columns: one step of Newton and Schulz.
+        """Make the columns of the projection orthonormal again by one Newton-Schulz step.
 
-        It takes deviations e to about 3/4 e², so after each small update one step is enough.
+        A step reduces a deviation e to about 3/4 e², which is enough after each small update.
         """
-        if self.projection is not None:
-            found = self.projection
-            found.copy_(1.5 * found - 0.5 * found @ (found.T @ found))
+        if (projection := self.projection) is not None:
+            projection.copy_(1.5 * projection - 0.5 * projection @ (projection.T @ projection))
 
     def save(self, folder: Path) -> None:
-        """Write the weights of the objective and of letters, with which the table of the checkpoint is folded."""
+        """Write the weights of the objective, and the table without the n-grams that a checkpoint folds into it."""
         super().save(folder)
         if self.letters is not None:
             save_file({TABLE: self._table[0].detach().contiguous()}, folder / _TABLE_FILE)
@@ -179,12 +177,12 @@ class DistillationObjective(Objective):
 
 
 def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the different ids below `size`, ascending, and the index of each id among them: faster than sorting."""
-    occurs, places = np.zeros(size, bool), np.empty(size, np.int64)
+    """Return the different ids below `size`, ascending, and the index of each id among them, faster than sorting."""
+    occurs, indices = np.zeros(size, bool), np.empty(size, np.int64)
     occurs[ids] = True
     rows = np.flatnonzero(occurs)
-    places[rows] = np.arange(len(rows))
-    return rows, places[ids]
+    indices[rows] = np.arange(len(rows))
+    return rows, indices[ids]
 
 
 def embed_with_local_table(
@@ -194,7 +192,7 @@ def embed_with_local_table(
     letters: CharNgramEmbeddings | None,
     **options: Any,
 ) -> Tensor:
-    """Embed the texts of a batch (texts, dim) with its rows, and the sums of their n-grams, as the model's table."""
+    """Embed the texts of a batch (texts, dim) by the rows of their tokens alone, with the n-gram vectors added."""
     table = functional.embedding(inputs["rows"], encoder.get_parameter(TABLE), sparse=True)
     if letters is not None and len(inputs["ngrams"]):
         ngrams = functional.embedding(inputs["ngram_rows"], letters.table, sparse=True)
@@ -207,7 +205,7 @@ def embed_with_local_table(
 
 @contextmanager
 def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
-    """Lets a configuration speak of the rows of a batch: which is the unknown word, and where a table's parts end."""
+    """Temporarily remap `vocab_sizes` and `unk_token_id` of a configuration to the rows of a batch."""
     names = ("vocab_sizes", "unk_token_id")
     before = {name: getattr(config, name) for name in names if getattr(config, name, None) is not None}
     try:
@@ -215,8 +213,8 @@ def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
             ends = torch.searchsorted(rows, torch.tensor(before["vocab_sizes"], device=rows.device).cumsum(0))
             config.vocab_sizes = torch.diff(ends, prepend=ends.new_zeros(1)).tolist()
         if "unk_token_id" in before:
-            places = (rows == before["unk_token_id"]).nonzero()
-            config.unk_token_id = int(places[0, 0]) if len(places) else -1
+            matches = (rows == before["unk_token_id"]).nonzero()
+            config.unk_token_id = int(matches[0, 0]) if len(matches) else -1
         yield
     finally:
         for name, value in before.items():
@@ -226,10 +224,12 @@ def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
 def initial_projection(
     targets: NDArray[np.float32], student_size: int, *, turn: torch.Generator | None = None
 ) -> Tensor:
-    """Make a projection from students to targets (texts, target dim) to start from: onto their principal axes.
+    """Make the initial projection from students to targets (texts, target dim), onto the targets' principal axes.
 
-    With `turn` the axes are turned at random, so that every part of a student's vector gets something of each. It has
-    orthonormal columns (the greater of both sizes, student_size).
+    With `turn` the axes are rotated at random, so that no part of a student's vector gets only the last axes.
+
+    Returns:
+        A matrix with orthonormal columns (maximum of both sizes, student_size).
     """
     size = targets.shape[1]
     projection = torch.eye(max(size, student_size), student_size)
@@ -242,10 +242,10 @@ def initial_projection(
 
 @torch.no_grad()
 def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
-    """Turn the table of an average so that its first components hold as much as they can of the cosines of texts.
+    """Rotate the table of an average to the principal axes of the embeddings of a sample of texts.
 
-    The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
-    are a rotation, under which no cosine changes; `components` keeps so many, 0 all.
+    The embeddings are normalized and not centred. The rotation changes no cosine, and makes the first components the
+    best ones for truncation. `components` is the number of components to keep, 0 for all.
     """
     numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
     some = texts.take(numbers)

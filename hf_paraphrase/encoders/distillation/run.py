@@ -1,4 +1,4 @@
-"""The recipe of the verb `distill`: teachers and plain text in, a sentence encoder out."""
+"""The command `distill`: make a sentence encoder from teachers and plain text."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 _VECTORS = "teachers"
 _MOST_UNKNOWN = 0.1
-"""The share of unknown tokens in a language above which a log line says so."""
+"""The fraction of unknown tokens in a language above which a log line reports it."""
 
 
 @recipe(StudentSettings)
 def distill(settings: StudentSettings) -> SentenceEncoder:
-    """Distil a sentence encoder from teachers on plain text and write its folder, with card and record.
+    """Distil a sentence encoder from teachers on plain text and write its folder, with card and provenance.
 
-    The `results` of the encoder, as in `provenance.json`, say how it was scored.
+    Returns:
+        The encoder. Its `results` are the dev scores, as in `provenance.json`.
     """
     with TrainingRun(settings, command="distill", inputs=settings.inputs(), of_the_result=["teacher_vectors"]) as run:
         if not run.is_finished:
@@ -50,7 +51,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     from .teacher_vectors import TeacherVectors, log_unsupported_languages, teacher_vectors
     from .trainer import DistillationTrainer, DistillationTrainingArguments
 
-    # All that can be refused is, before the teachers are asked, which may take hours.
+    # Everything that can fail is checked before the teachers encode, which may take hours.
     evaluator = dev_evaluator(settings.dev_data)
     device = settings.computing_device
     bf16 = is_bf16(settings.teacher_precision, device)
@@ -78,7 +79,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     numbers = None
     if settings.language_exponent != 1:
         numbers = texts.balanced(settings.language_exponent, settings.seed)
-        log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
+        log(f"{len(numbers):,} texts per epoch, with texts of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
     multilingual_target_ids = texts.multilingual_target_ids(settings.supports)
     vectors = []
@@ -121,7 +122,9 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
     )
     log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
     if settings.teacher and not (texts.target_text_ids >= 0).any():
-        raise InputError("no text is left that a --teacher knows", path=settings.texts[0], remedy="give more --text")
+        raise InputError(
+            "no text in a language that --teacher supports is left", path=settings.texts[0], remedy="give more --text"
+        )
     if len(texts.names) > 1:
         log(", ".join(f"{name} {count:,}" for name, count in texts.by_language().items()))
     return texts
@@ -130,7 +133,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
 def _student(
     settings: StudentSettings, run: TrainingRun, texts: Texts, dimension: int
 ) -> tuple[SentenceEncoder, TokenIds, Coverage | None, CharNgramEmbeddings | None]:
-    """Make the student, or open the encoder to continue from, and read the texts with its tokenizer."""
+    """Make the student, or open the encoder to continue from, and tokenize the texts."""
     import torch
 
     from ..encoder_vocabulary import prepare_encoder
@@ -138,7 +141,7 @@ def _student(
     from .texts import encode_texts
 
     if settings.initial_model is None and settings.hidden_size is None and settings.initial_vectors is None:
-        # Of words and trigrams two vectors stand side by side. The record of the run has what was given.
+        # A word-trigram embedding concatenates two vectors. The provenance records the given settings.
         parts = 2 if settings.kind.words and settings.kind.trigrams else 1
         settings = replace(settings, hidden_size=-(-dimension // parts))
     encode = partial(encode_texts, texts, scratch=scratch_folder(run.folder))
@@ -150,7 +153,7 @@ def _student(
     if settings.letters:
         spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings")
         if settings.initial_model is None and coverage is None:
-            # What a word has of its own comes from the text alone, so that a word without text is its letters.
+            # The own vector of a token starts at zero, so that a token without text is the sum of its n-grams.
             with torch.no_grad():
                 embeddings[: len(spelt)] = 0.0
         letters = CharNgramEmbeddings(spelt, *embeddings.shape, buckets=settings.ngram_buckets, seed=settings.seed)

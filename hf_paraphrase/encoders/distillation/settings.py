@@ -21,7 +21,7 @@ _TEXT = "teachers and text"
 
 @dataclass(kw_only=True)
 class ObjectiveSettings(Settings):
-    """What a student learns from its teachers, and how fast."""
+    """The loss of a student and the learning rate of its network."""
 
     GROUP: ClassVar[str] = "loss"
 
@@ -32,8 +32,8 @@ class ObjectiveSettings(Settings):
         at_least=0,
     )
     ranking_weight: float = setting(
-        "weight of the cross-entropy of finding the teachers' vector of a text among those of the batch, by cosines "
-        "/ 0.05; the mean over texts",
+        "weight of the ranking loss, the cross-entropy of finding a text's target among all targets of the batch by "
+        "cosine / 0.05",
         0.0,
         at_least=0,
     )
@@ -53,7 +53,7 @@ class ObjectiveSettings(Settings):
 
 @dataclass(kw_only=True)
 class TeacherSettings(DecontaminationSettings):
-    """Which sentence encoders teach, and with which text."""
+    """The teachers and the text."""
 
     teacher: list[str] = setting(
         "folders of the sentence encoders to learn from, for text in --teacher-lang: of sentence-transformers, "
@@ -69,13 +69,13 @@ class TeacherSettings(DecontaminationSettings):
     )
     multilingual_teacher_langs: list[str] = setting(
         "languages that --multilingual-teacher supports, --teacher-lang among them; for bitext in other languages the "
-        "student learns their vector of the other side [default: all languages]",
+        "student learns their vector of the translation [default: all languages]",
         [],
         only_with="multilingual_teacher",
         group=_LANGUAGES,
     )
     teacher_weights: list[float] = setting(
-        "weight of each teacher in the cosines that the student learns: first those of --teacher, then those of "
+        "weight of each teacher in the cosines that the student learns, in the order of --teacher and then "
         "--multilingual-teacher [default: equal weights]",
         [],
         at_least=0,
@@ -184,8 +184,8 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
     """Distil a sentence encoder: train a small one on plain text to imitate larger ones (the teachers)."""
 
     letters: bool = setting(
-        "in training, make the vector of a word the sum of its own and those of its character n-grams; the finished "
-        "encoder has one vector per word, also for words that are not in the text",
+        "in training, add the vectors of its character n-grams to the vector of each token; the finished encoder has "
+        "one vector per token, also for tokens that are not in the text",
         False,
         group=VocabularySettings.GROUP,
     )
@@ -197,8 +197,8 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
         group=VocabularySettings.GROUP,
     )
     hidden_size: int | None = setting(
-        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
-        "vectors, else so that the embeddings are as large as the teachers' vectors]",
+        "components of word vectors and embeddings, for word-trigram of each half [default: as the initial vectors, "
+        "or such that the embeddings are as large as the teachers' vectors]",
         None,
         at_least=1,
     )

@@ -1,9 +1,8 @@
-"""What teachers say of texts: unit vectors that are computed once, in a folder that grows.
+"""A store of teachers' unit vectors: each text is encoded once.
 
-Below it is a folder for each teacher, state of its weights and precision: `vectors.f16` with a row of float16 for
-each text, and `keys.u64` with 64 bits of a digest of the text. Rows are added a block at a time, the keys after the
-rows, so a killed run continues after the last complete block, and texts that any earlier run has met are not encoded
-again, whatever else its text was.
+The store has one folder per teacher, fingerprint of its weights, and precision. `vectors.f16` contains one float16 row
+per text, and `keys.u64` the 64-bit hash of the text. Rows are added block by block, the keys after the rows: a killed
+run continues after the last complete block, and no text is encoded again, whichever run encoded it.
 """
 
 from __future__ import annotations
@@ -33,10 +32,12 @@ _TEXTS_OF_CHECK = 500
 
 
 class UnitVectors:
-    """The unit vectors of texts by one teacher, of which `center` subtracts the mean.
+    """The unit vectors of texts by one teacher.
 
-    `matrix` are the rows of its folder (rows, dimension), usually a map of a file, and `rows` (texts,) says which of
-    them belongs to each text, -1 where the teacher gives no vector.
+    Args:
+        matrix: The stored vectors (rows, dimension), usually memory-mapped.
+        rows: The row of each text (texts,), -1 for a text without a vector.
+        center: Whether to subtract the mean vector.
     """
 
     def __init__(self, matrix: NDArray[np.float16], rows: NDArray[np.int64], *, center: bool = False) -> None:
@@ -50,11 +51,11 @@ class UnitVectors:
             self.mean = known.mean(axis=0, dtype=np.float64).astype(np.float32) if len(known) else None
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Read the vectors of some texts by their numbers (texts,), as (texts, dimension); zero where none is."""
+        """Return the vectors of texts by their ids (texts,) as (texts, dimension), zero for a text without one."""
         rows = self.rows[numbers]
         vectors = self.matrix[rows].astype(np.float32)
         if self.mean is not None:
-            # A text of which the teacher knows no word stays without a direction.
+            # A zero vector, of a text with unknown words only, stays zero.
             known = vectors.any(axis=1, keepdims=True)
             vectors = unit_rows(np.where(known, vectors - self.mean, 0))
         vectors[rows < 0] = 0
@@ -79,7 +80,7 @@ class TeacherVectors:
         return len(self.teachers[0].rows)
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Read the vectors (texts, dimension) of some texts by their numbers (texts,)."""
+        """Return the vectors (texts, dimension) of texts by their ids (texts,)."""
         parts = zip(self.scales, self.teachers, strict=True)
         return np.concatenate([scale * teacher.take(numbers) for scale, teacher in parts], axis=1)
 
@@ -102,8 +103,8 @@ def teacher_vectors(
         encoder: The teacher.
         texts: The texts.
         bf16: Whether the teacher computes in bfloat16.
-        target_text_ids: For each text, the id of the text whose vector it learns, -1 for none [default: those of
-            `texts`].
+        target_text_ids: For each text, the id of the text whose vector it learns, -1 for none [default:
+            `texts.target_text_ids`].
         center: Whether to subtract the mean of the vectors.
     """
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
@@ -111,7 +112,7 @@ def teacher_vectors(
     if target_text_ids is None:
         target_text_ids = texts.target_text_ids
     wanted = np.unique(target_text_ids[target_text_ids >= 0])
-    # Rows are added to the files that are here, and through a link they would go elsewhere.
+    # Rows are appended to existing files, and must not end up elsewhere through a link.
     check_no_links(place)
     if len(_missing(place, encoder.dimension, texts, wanted)):
         with locked(place):
@@ -139,7 +140,7 @@ def log_unsupported_languages(teacher: str, vectors: UnitVectors, texts: Texts) 
 
 
 def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
-    """Read the keys of the whole rows that are there."""
+    """Read the keys of the complete rows."""
     if not (place / _KEYS).is_file() or not (place / _VECTORS).is_file():
         return np.zeros(0, np.uint64)
     rows = (place / _VECTORS).stat().st_size // (2 * dimension)
@@ -147,7 +148,7 @@ def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
 
 
 def _missing(place: Path, dimension: int, texts: Texts, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """List those of some texts without a vector, the longest first: what does not fit the memory shows at once."""
+    """List the texts without a vector, longest first, so that running out of memory shows at once."""
     numbers = numbers[~np.isin(texts.keys[numbers], _read_keys(place, dimension))]
     return numbers[np.argsort(-texts.lengths[numbers], kind="stable")]
 

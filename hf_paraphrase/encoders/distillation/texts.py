@@ -1,4 +1,4 @@
-"""The text that a student learns from: read once, without repeats, and tokenised, in files that the system maps."""
+"""The texts that a student learns from: read once, without repeats, and tokenized into memory-mapped files."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from ...tokenization.ragged_ids import TokenIds, ends_of
 from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
 OTHER = "other"
-"""What stands for the languages of text that is not of the teachers' language and no bitext."""
+"""The language name of text that is neither bitext nor in the language of the monolingual teachers."""
 
 
 @dataclass
 class Texts:
-    """Different texts, by numbers from 0.
+    """A collection of different texts with ids from 0.
 
     Attributes:
-        characters: The UTF-8 of these texts, and perhaps more, laid end to end (bytes,).
-        ends: Where each of them begins, and the end.
-        rows: Which of them these texts are (texts,).
-        keys: 64 bits of a digest of each text (texts,).
-        left_out: How many were left out, by the reason; `contamination` by each evaluation set.
-        target_text_ids: The number of the text whose vector each text learns (texts,): its own, or that of its
-            translation; -1 if a teacher of one language reads neither.
-        languages: For each text the place of its language among `names` (texts,), which are the language of the
-            teachers, then those of bitext, then :data:`OTHER`.
+        characters: The concatenated UTF-8 of all texts that were read, repeats included (bytes,).
+        ends: The offset of each text that was read, and the end.
+        rows: The index of each text of this collection in `ends` (texts,).
+        keys: The 64-bit hash of each text (texts,).
+        left_out: The number of texts left out, by reason.
+        contamination: The number of texts left out for each evaluation set.
+        target_text_ids: The id of the text whose vector each text learns (texts,): the text itself or its translation;
+            -1 if a monolingual teacher supports neither.
+        languages: The index of each text's language in `names` (texts,).
+        names: The language of the monolingual teachers, the other languages of the bitexts, and :data:`OTHER`.
     """
 
     characters: NDArray[np.uint8]
@@ -63,7 +64,7 @@ class Texts:
         return self.ends[self.rows + 1] - self.ends[self.rows]
 
     def take(self, numbers: NDArray[np.int64]) -> list[str]:
-        """Return some texts by their numbers."""
+        """Return texts by their ids."""
         rows = self.rows[numbers]
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
@@ -82,18 +83,18 @@ class Texts:
         return dict(zip(self.names, counts, strict=True))
 
     def shares_of(self, token_id: int | None, encoded: TokenIds) -> dict[str, float]:
-        """Compute for each language that has tokens the share of a token among them."""
+        """Compute the fraction of a token among the tokens of each language."""
         languages = np.repeat(self.languages, encoded.lengths)
         tokens = np.bincount(languages, minlength=len(self.names))
         found = np.bincount(languages[encoded.ids == token_id], minlength=len(self.names))
         return {name: found[row] / tokens[row] for row, name in enumerate(self.names) if tokens[row]}
 
     def balanced(self, exponent: float, seed: int) -> NDArray[np.int64]:
-        """Repeat the texts of smaller languages, as numbers of texts in order.
+        """Return the ids of all texts in order, with the texts of smaller languages repeated.
 
-        Of n texts of a language there are then as many as are proportional to n ** `exponent`, the most frequent
-        language being as it is (Conneau and Lample 2019, section 3.1): each text occurs the whole part of the ratio
-        times, and a sample of them once more.
+        A language with n texts gets a number proportional to n ** `exponent`, and the largest language is not repeated
+        (Conneau and Lample 2019, section 3.1). For a ratio of 2.3, each text occurs twice, and a sample of 30 % three
+        times.
         """
         counts = np.bincount(self.languages, minlength=len(self.names)).astype(np.float64)
         ratios = (counts.max() / np.maximum(counts, 1.0)) ** (1.0 - exponent)
@@ -112,7 +113,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Bitext:
-    """A bitext, the column of the language that the teachers know, the other column, and its language."""
+    """A bitext: the column in the teachers' language, the other column, and the language of the other column."""
 
     folder: DataFolder
     known: str
@@ -120,13 +121,13 @@ class Bitext:
     language: str
 
     def blocks(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Stream the texts that the teachers know, and their translations; a missing one is empty."""
+        """Stream texts in the teachers' language with their translations; a missing text is empty."""
         for batch in self.folder.batches("train", [self.known, self.other]):
             known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
             yield known, other
 
     def looks_swapped(self, known: str) -> bool:
-        """Whether most of the first texts of each side are in the language of the other one, as py3langid sees it."""
+        """Return whether py3langid detects the languages of most of the first texts the other way round."""
         try:
             from py3langid.langid import MODEL_FILE, LanguageIdentifier
         except ImportError:
@@ -141,7 +142,7 @@ class Bitext:
 
 
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
-    """Open bitexts of two languages, each always on one side, of which the teachers know one."""
+    """Open bitexts with one language per column, one of the two columns in the teachers' language."""
     bitexts = []
     for path in folders:
         folder = DataFolder(path)
@@ -176,13 +177,22 @@ def read_texts(
     held_out: Decontaminator | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> Texts:
-    """Read texts into files without a name; memory stays at one block and a few numbers a text.
+    """Read texts into unnamed temporary files; memory holds one block and a few integers per text.
 
-    White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
-    sentences. `words` are texts of their own, after the others.
-    Both sides of bitext are texts; of several translations of a text the first one counts. `multilingual` are the
-    further texts of multilingual teachers, None if there are no such teachers, and `supports` tells their languages. A
-    text is left out as `untaught` if no teacher supports its language and its translation is left out.
+    White space around a text is removed, and texts longer than `max_characters` are left out, because they are no
+    sentences. Both columns of bitexts are texts; a text with several translations learns from the first. A text is
+    left out as `untaught` if no teacher supports its language and its translation is left out.
+
+    Args:
+        corpora: Text in the language of the monolingual teachers.
+        bitexts: Bitexts with one column in that language.
+        multilingual: Further text for multilingual teachers, None without such teachers.
+        supports: Tells whether the multilingual teachers support a language.
+        teacher_lang: The language of the monolingual teachers.
+        words: Words, each a text of its own.
+        max_characters: The maximum length of a text.
+        held_out: Removes sentences of evaluation sets.
+        scratch: The folder of the temporary files.
     """
     corpora = list(corpora)
     names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
@@ -215,7 +225,7 @@ def read_texts(
         lengths.append(np.array([len(text) for text in encoded], np.int64))
         languages.append(np.full(len(encoded), language, np.int16))
     all_keys, all_languages = np.concatenate(keys), np.concatenate(languages)
-    # The first of equal ones, in the order of the text, in which what the teachers know is before translations.
+    # Keep the first of equal texts; texts in the teachers' language come before translations.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
     target_text_ids = _find_target_texts(all_keys[rows], all_languages[rows] == 0, bitexts)
@@ -247,7 +257,7 @@ def read_texts(
 def _find_target_texts(
     keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]
 ) -> NDArray[np.int64]:
-    """Find for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
+    """Find for each text the id of the text whose vector it learns, -1 if it is not in the collection."""
     target_text_ids = np.where(is_known, np.arange(len(keys)), -1)
     order = np.argsort(keys, kind="stable")
 
@@ -259,7 +269,7 @@ def _find_target_texts(
     for bitext in bitexts if len(keys) else ():
         for known, other in bitext.blocks():
             teachers, students = numbers(known), numbers(other)
-            # The last assignment to a number would count, and the first shall.
+            # NumPy keeps the last assignment to an index; reversed, this is the first translation.
             pairs = np.flatnonzero((teachers >= 0) & (students >= 0))[::-1]
             pairs = pairs[target_text_ids[students[pairs]] < 0]
             target_text_ids[students[pairs]] = teachers[pairs]
@@ -273,7 +283,7 @@ def described(left_out: Counter[str]) -> str:
 
 
 def encode_texts(texts: Texts, tokenizer: Any, *, scratch: str | os.PathLike[str] | None = None) -> TokenIds:
-    """Tokenize texts, or as an encoder does, into a file that is mapped; a text may have no tokens."""
+    """Tokenize texts with a tokenizer, or an encoder's, into a memory-mapped file; a text may have no tokens."""
     tokenize, arrays = tokenizing(tokenizer), TokenArrays(scratch)
     for block in texts.blocks():
         arrays.append(tokenize(block))

@@ -1,4 +1,4 @@
-"""Trains a student on what its teachers say, on the Trainer of transformers and so on Accelerate."""
+"""Trains a student on the teachers' vectors, with the Trainer of transformers."""
 
 from __future__ import annotations
 
@@ -44,19 +44,23 @@ class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
 
 
 class DistillationTrainer(EncoderTrainer):
-    """Trains an encoder to have the vectors, or the cosines, of its teachers.
+    """Trains an encoder to imitate the vectors, or the cosines, of its teachers, in one process.
 
-    Each step runs the model with the rows of its own batch alone (:mod:`.objective`), so any encoder with a table
-    `embeddings` trains as fast with a large vocabulary as with a small one; `RowAdam` changes those rows, and
-    everything else as Adam does.
+    Each step runs the model with the table rows of its batch only (:mod:`.objective`), so training is as fast with a
+    large vocabulary as with a small one. `RowAdam` updates these rows, and like Adam all other parameters.
 
-    The model is scored before training and after every epoch; the best weights are in the model when :meth:`train`
-    returns, those of the last step without an evaluator. With letters the model then has the folded table. A run that
-    was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
+    The model is scored before training and after every epoch. When :meth:`train` returns, the model has the best
+    weights, or the last ones without an evaluator, with the character n-grams folded into the table. A killed run that
+    continues with `train(resume_from_checkpoint=...)` ends with the same weights.
 
     Args:
-        model: An encoder, also of a class of the user (see :mod:`..architectures`), in one process.
-        letters: The n-grams of the tokens, if words shall see their letters; None after training.
+        model: An encoder, also of a user's class (see :mod:`..architectures`).
+        args: The training arguments.
+        train_dataset: The texts and their targets.
+        processing_class: The tokenizer.
+        evaluator: Scores the encoder on dev data.
+        letters: The character n-grams of the tokens, if used; None after training.
+        callbacks: Callbacks of the Trainer.
         report: Called with a line of text at every score.
     """
 
@@ -122,7 +126,7 @@ class DistillationTrainer(EncoderTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Yield the encoder as it is now, with a folded table."""
+        """Yield the current encoder with the character n-grams folded into its table."""
         embeddings = self.model.get_parameter(TABLE)
         own = embeddings.data
         if self.letters is not None:
@@ -133,9 +137,9 @@ class DistillationTrainer(EncoderTrainer):
             embeddings.data = own
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train; the model is scored first unless a checkpoint, which holds that score already, is continued.
+        """Score the model and train it; a resumed run has the first score in its checkpoint.
 
-        With no epochs to train, scoring is all.
+        With zero epochs the model is only scored.
         """
         try:
             return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
@@ -151,5 +155,5 @@ class DistillationTrainer(EncoderTrainer):
 
     def _load_best_model(self) -> None:
         super()._load_best_model()
-        # The weights of a checkpoint are those of the finished encoder.
+        # The n-grams are folded into the weights of a checkpoint already.
         self.letters = None
