@@ -47,7 +47,7 @@ def leave_to_stay():
         memory.gc = SimpleNamespace(collect=lambda: 0)
 
 
-LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_readme.py", "test_export.py", "test_paraphrase.py"}
+LONGEST = {"test_every_verb.py", "test_pages_run.py", "test_readme.py", "test_export.py", "test_paraphrase.py"}
 LONGEST |= {"test_distill_run.py", "test_benchmarks.py", "test_evaluate.py"}
 
 

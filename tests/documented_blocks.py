@@ -9,21 +9,24 @@ import sys
 
 from hf_paraphrase.commands import main
 
-_BLOCK = re.compile(r"(?:<!-- quick: (.*?) -->\n)?^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"(?:<!-- (quick|not run): (.*?) -->\n)?^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def blocks(text):
-    """The fenced blocks of a text, each as its language and its text."""
-    return [(language, code) for _, language, code in _BLOCK.findall(text)]
+    """Return the fenced blocks of a text, each as its language and its code."""
+    return [(language, code) for _, _, language, code in _BLOCK.findall(text)]
 
 
-def quick_blocks(text):
-    """Those blocks with what the comment before one puts in place of what a test has no time for.
+def runnable_blocks(text):
+    """Yield the blocks of Python and shell, except those after a comment `<!-- not run: REASON -->`.
 
-    Such a comment, which no reader sees, is `<!-- quick: this = that | these = those -->`.
+    Readers do not see these comments. `<!-- quick: this = that | these = those -->` replaces sizes that take a test
+    too long.
     """
-    for quick, language, code in _BLOCK.findall(text):
-        for change in filter(None, quick.split(" | ")):
+    for kind, comment, language, code in _BLOCK.findall(text):
+        if language not in {"bash", "python"} or kind == "not run":
+            continue
+        for change in filter(None, comment.split(" | ")):
             printed, _, tested = change.partition(" = ")
             assert printed in code, f"the block has no `{printed}`:\n{code}"
             code = code.replace(printed, tested)
@@ -31,12 +34,12 @@ def quick_blocks(text):
 
 
 def commands_of(code):
-    """The lines of a shell block, each with what it goes on with in the next one."""
+    """Return the commands of a shell block, each on one line."""
     return [line for line in code.replace("\\\n", " ").splitlines() if line.strip() and not line.startswith("#")]
 
 
 def run_line(line, monkeypatch):
-    """Runs one line of a shell block through the command line's own entry point."""
+    """Run one line of a shell block through the entry point of the command line."""
     text, _, line = line.rpartition(" | ")
     if text:
         given = " ".join(shlex.split(text)[1:]) + "\n"

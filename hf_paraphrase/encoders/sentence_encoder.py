@@ -1,6 +1,6 @@
 """The class that opens every sentence encoder and embeds texts with it.
 
-The arguments and results of its methods are those of sentence-transformers 6; the table in `docs/guide/migration.md`
+The arguments and results of its methods are those of sentence-transformers 6; the table in `docs/use/comparison.md`
 lists the differences. LangChain and scikit-learn find the methods that they call, too.
 """
 

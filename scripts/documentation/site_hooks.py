@@ -1,7 +1,7 @@
-"""What the site has beyond the files of `docs/`: hooks of mkdocs, named in `mkdocs.yml`.
+"""Hooks of mkdocs, named in `mkdocs.yml`, that add pages which are no files of `docs/`.
 
-README.md is its home page and CONTRIBUTING.md a page; the reference is made from the package; notebooks become pages;
-files of the repository that a page links to come along; equations become MathML, which browsers draw by themselves.
+README.md becomes the home page, CONTRIBUTING.md and CHANGELOG.md become pages, the reference is generated from the
+package, and notebooks become pages. Files of the repository that a page links to are copied. Equations become MathML.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hf_paraphrase.commands.verbs import JOURNEYS, VERBS
 from pages import PACKAGES, notebook_page, overview, python_pages, title_of, verb_page
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
+PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Pages in the root of the repository, and what they are called on the site."""
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 _EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
@@ -34,10 +34,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
     for journey, names in JOURNEYS.items():
         verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})
-    packages = [{title: f"reference/python/{package}.md"} for package, title in PACKAGES.items()]
+    packages: list[Any] = [{"Every command is a function": "reference/functions.md"}]
+    packages += [{title: f"reference/python/{package}.md"} for package, title in PACKAGES.items()]
+    sources = {"Data sources": "reference/data_sources.md"}
     for section in config.nav or []:
         if isinstance(section, dict) and "Reference" in section:
-            section["Reference"] = [{"Command line": verbs}, {"Python": packages}]
+            section["Reference"] = [{"Command line": verbs}, {"Python": packages}, sources]
     return config
 
 

@@ -208,7 +208,7 @@ def test_the_signatures_are_those_of_sentence_transformers():
 
 def test_the_guide_has_every_argument_of_sentence_transformers():
     library = pytest.importorskip("sentence_transformers")
-    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "migration.md").read_text("utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "use" / "comparison.md").read_text("utf-8")
     named = set(re.findall(r"`(\w+)`", page[page.index("## Arguments") :]))
     for function in (library.SentenceTransformer.__init__, library.SentenceTransformer.encode):
         assert {*inspect.signature(function).parameters} - {"self", "kwargs"} <= named

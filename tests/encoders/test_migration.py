@@ -16,7 +16,7 @@ from hf_paraphrase.errors import UsageError
 
 SENTENCE = "the doctor bought a new car and the farmer sold an old horse in town . rain falls , music stops"
 WORDS = sorted(set(SENTENCE.split()))
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "migration.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "use" / "comparison.md"
 TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, 3 + seed % 5)) for seed in range(24)]
 
 

@@ -18,7 +18,7 @@ from hf_paraphrase.exporting.run import export
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
-RECIPES = Path(__file__).resolve().parents[2] / "docs" / "guide" / "recipes.md"
+RECIPES = Path(__file__).resolve().parents[2] / "docs" / "use" / "integrations.md"
 TEXTS = [
     "The doctor bought a car.",
     "Der Hund schläft überall – déjà vu! 12,5 %",
