@@ -26,6 +26,7 @@ from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
 OTHER = "other"
 """The language name of text that is neither bitext nor in the language of the monolingual teachers."""
+_TEXTS_OF_DETECTION, _FEWEST_CHARACTERS = 200, 500
 
 
 @dataclass
@@ -126,19 +127,21 @@ class Bitext:
             known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
             yield known, other
 
-    def looks_swapped(self, known: str) -> bool:
-        """Return whether py3langid detects the languages of most of the first texts the other way round."""
+    def detect_languages(self) -> tuple[str, str] | None:
+        """Detect the languages of the teachers' column and the other column from the first texts.
+
+        Returns:
+            Two language codes; None without the package py3langid, or if the package does not support the language.
+        """
         try:
             from py3langid.langid import MODEL_FILE, LanguageIdentifier
         except ImportError:
-            return False
+            return None
         identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
-        if not {known, self.language} <= set(identifier.labels):
-            return False
-        identifier.set_languages([known, self.language])
-        sides = zip(next(self.blocks(), ([], [])), (self.language, known), strict=True)
-        found = [[identifier.classify(text)[0] == other for text in texts[:200] if text] for texts, other in sides]
-        return all(sum(exchanged) > 0.8 * len(exchanged) > 0 for exchanged in found)
+        known, other = (" ".join(texts[:_TEXTS_OF_DETECTION]) for texts in next(self.blocks(), ([], [])))
+        if self.language not in identifier.labels or min(len(known), len(other)) < _FEWEST_CHARACTERS:
+            return None
+        return identifier.classify(known)[0], identifier.classify(other)[0]
 
 
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
@@ -160,8 +163,15 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
-        if bitexts[-1].looks_swapped(primary_language(teacher_lang)):
+        stated = (primary_language(teacher_lang), bitexts[-1].language)
+        detected = bitexts[-1].detect_languages()
+        if detected == stated[::-1]:
             log(f"{path}: the text in {' and '.join(languages)} looks exchanged; check --columns of prepare bitext")
+        elif detected is not None and detected != stated:
+            names = " and ".join(detected)
+            log(
+                f"{path}: the text in {' and '.join(stated)} looks like {names}; check the languages of prepare bitext"
+            )
     return bitexts
 
 
