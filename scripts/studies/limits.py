@@ -2,10 +2,10 @@
 
     python scripts/studies/limits.py --data DATA --models builtin multilingual MiniLM=FOLDER
 
-DATA contains manythings/. Two English sentences of Tatoeba with a common translation are paraphrases. The first sentence
-is altered so that its meaning changes while nearly all words stay: `not` is added, two names change places, a name is
-replaced, or a number is changed. The table shows the percentage of pairs whose altered sentence is closer to the
-original than the paraphrase is. An encoder that understands the change scores 0.
+DATA contains manythings/. Two English sentences of Tatoeba with a common translation are paraphrases. The first
+sentence is altered so that its meaning changes while nearly all words stay: `not` is added, two names change places, a
+name is replaced, or a number is changed. The table shows the percentage of pairs whose altered sentence is closer to
+the original than the paraphrase is. An encoder that understands the change scores 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def read_paraphrases(data: Path) -> list[tuple[str, str]]:
             for line in file:
                 english, translation, *_ = line.rstrip("\n").split("\t")
                 sentences[translation].append(english)
-    pairs = sorted({tuple(dict.fromkeys(texts))[:2] for texts in sentences.values() if len(set(texts)) > 1})
+    different = (list(dict.fromkeys(texts)) for texts in sentences.values())
+    pairs = sorted({(texts[0], texts[1]) for texts in different if len(texts) > 1})
     random.Random(0).shuffle(pairs)
     return pairs
 
