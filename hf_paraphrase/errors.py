@@ -1,4 +1,4 @@
-"""The errors that a user can encounter, which the command line prints as one line and ends with exit code 2."""
+"""Errors of the user's input or machine: one line on the command line, and exit code 2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StrPath = str | os.PathLike[str]
 _LONGEST = 1_000
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
-# What concurrent.futures, the DataLoader of torch and `datasets` say of it.
+# Messages of concurrent.futures, the DataLoader of torch, and `datasets`.
 _KILLED_WORKER = re.compile(r"terminated abruptly|abruptly died|worker.{0,40} (?:is killed|exited unexpectedly)", re.I)
 _NEEDS_SENTENCEPIECE = re.compile(r"\bsentencepiece\b", re.I)
 EXTRAS = {
@@ -37,7 +37,7 @@ EXTRAS = {
 }
 """The optional packages, by the names of their modules, with the extra that brings each."""
 _DISTRIBUTIONS = {"denckring_en_pos": "denckring-en-pos", "faiss": "faiss-cpu", "sklearn": "scikit-learn"}
-_NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
+_CODE_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
@@ -105,10 +105,12 @@ def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("hf_paraphrase"):
         return missing_package(error.name)
     seen: list[BaseException] = []
-    while error is not None and error not in seen and (explained := _explained(error)) is None:
-        seen.append(error)  # causes may form a ring
+    while error is not None and error not in seen:  # causes may form a ring
+        if (explained := _explained(error)) is not None:
+            return explained
+        seen.append(error)
         error = error.__cause__ or error.__context__
-    return None if error is None or error in seen else explained
+    return None
 
 
 def _explained(error: BaseException) -> HfParaphraseError | None:
@@ -123,14 +125,14 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
         return missing_package("sentencepiece")
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return InputError(f"not valid UTF-8: {error.object}", remedy="rename the file, or convert the text")
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None and (match := _NUMBER_IN_TEXT.search(str(error))):
-        number = int(match[1])
+    code = error.errno if isinstance(error, OSError) else None
+    if code is None and (match := _CODE_IN_TEXT.search(str(error))):
+        code = int(match[1])
     name = getattr(error, "filename", None)
     path = os.fsdecode(name) if isinstance(name, str | bytes) else None
-    if number in _CANNOT_WRITE:
-        remedy = "free some disk space or choose another output; --resume continues, if the verb has it"
-        return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy=remedy)
-    if number in _BAD_NAME:
-        return InputError(os.strerror(number), path=path, remedy="check the name and its permissions")
+    if code in _CANNOT_WRITE:
+        remedy = "free some disk space or choose another output; --resume continues, if the command has it"
+        return OutputError(f"cannot write: {os.strerror(code)}", path=path, remedy=remedy)
+    if code in _BAD_NAME:
+        return InputError(os.strerror(code), path=path, remedy="check the name and its permissions")
     return None

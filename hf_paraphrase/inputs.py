@@ -1,7 +1,7 @@
-"""Inputs that are no files or folders: pipes, tables and models in memory, and datasets on the Hub.
+"""Inputs that are not files or folders: pipes, tables and models in memory, and datasets on the Hub.
 
-A command reads each of them by the name of a temporary folder. The folder of a pipe or a model holds a copy. That of
-rows in memory or on the Hub only says what they are; `hf_paraphrase.data.rows` reads them where they are.
+A temporary folder stands for each of them. The folder of a pipe or a model holds a copy. The folder of rows in memory
+or on the Hub only describes them; `hf_paraphrase.data.rows` reads the rows themselves.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack) -> str:
-    """Make a folder that stands for rows; what it says about them is what the record of an artefact hashes."""
+    """Make a folder that stands for rows; the record of an artefact hashes their description in it."""
     folder = _temporary_folder(stack) / name
     folder.mkdir()
     (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")
@@ -87,7 +87,7 @@ def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack)
 
 
 def _describe_rows(value: Any) -> dict[str, Any]:
-    """Return the kind of rows, and the hash of those that are in memory or in files of their own."""
+    """Return the kind of rows, and the hash of rows in memory or in files."""
     if isinstance(value, Mapping):
         return {str(split): _describe_rows(rows) for split, rows in value.items()}
     about: dict[str, Any] = {"type": type(value).__name__}
@@ -112,7 +112,7 @@ def _plain_rows(value: Any, start: int, stop: int) -> Any:
 
 
 def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: ExitStack) -> str:
-    """Make the folder that stands for a dataset on the Hub, with what cards of models and data inherit from it."""
+    """Make the folder that stands for a dataset on the Hub, with the metadata that cards inherit."""
     import huggingface_hub
 
     if made := [folder for folder, given in OBJECTS.items() if given == name]:
@@ -120,7 +120,7 @@ def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: Exit
     repo_id, subset = repository
     revision: str | None = None
     card: dict[str, Any] = {}
-    with suppress(Exception):  # the network may be gone, and it may have no card
+    with suppress(Exception):  # no network, or no card
         revision = huggingface_hub.HfApi().dataset_info(repo_id).sha
         card = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
     about = {"dataset": repo_id, "subset": subset, "revision": revision}
@@ -134,8 +134,8 @@ def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: Exit
 def _save_model(value: Any, folder: Path) -> None:
     if (opened := getattr(value, "unchanged_folder", None)) is not None:
         shutil.copytree(opened, folder, ignore=shutil.ignore_patterns(".*", "checkpoint-*"))
-        return
-    value.save_pretrained(folder)
+    else:
+        value.save_pretrained(folder)
 
 
 def _temporary_folder(stack: ExitStack) -> Path:

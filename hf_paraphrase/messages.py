@@ -1,7 +1,7 @@
-"""What the user is shown, first of all the log records of the package.
+"""Messages to the user: log records, and texts without credentials and control characters.
 
-File names, sentences and messages of libraries may hold credentials, and escape sequences that a terminal obeys.
-A filter of the logger, what shows results and the errors of the package take both out.
+File names, sentences and messages of libraries may contain both. The logger, the printed results and the errors of
+the package remove them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import warnings
 
 HIDDEN = "<token>"
 INPUT_COPIES: dict[str, str] = {}
-"""The names that the user gave to inputs that were copied, by those of the copies (:mod:`.inputs`)."""
+"""The names of copied inputs as the user gave them, by the names of the copies (:mod:`.inputs`)."""
 _WARNED: set[str] = set()
 # Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
 _TOKEN = re.compile(r"(?:hf_[A-Za-z0-9]{20,}|(?:hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
@@ -40,7 +40,7 @@ def escaped(match: re.Match[str]) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Take out tokens of the Hub, and the users, passwords, keys and signatures of URLs."""
+    """Remove tokens of the Hub, and the users, passwords, keys and signatures of URLs."""
     return _TOKEN.sub(HIDDEN, _SECRET_OF_URL.sub(r"\1=***", _USER_OF_URL.sub("", text)))
 
 

@@ -1,4 +1,4 @@
-"""The verb `quickstart`: the whole pipeline on the built-in sample."""
+"""The command `quickstart`: the whole pipeline on the built-in sample."""
 
 from __future__ import annotations
 
@@ -37,15 +37,11 @@ class QuickstartSettings(Settings):
     """Run the whole pipeline on the French-English sample of Tatoeba that comes with the package.
 
     Bitext, translation model, back-translated pairs, filtered pairs, sentence encoders, evaluation on human
-    paraphrases: each step is a verb that you can run on your own data.
+    paraphrases: each step is a command for your own data.
     """
 
-    output: str = setting(
-        "folder for all artefacts: bitext/ paraphrases/ rnn_search/ back_translated/ pairs/ avg/ gran/ results.json"
-    )
-    num_pairs: int = setting(
-        "sentence pairs of the sample bitext, of all splits", TOTAL_PAIRS, at_least=FEWEST_PAIRS, at_most=TOTAL_PAIRS
-    )
+    output: str = setting("folder for all artefacts: bitext/, rnn_search/, pairs/, avg/, gran/ and others")
+    num_pairs: int = setting("pairs of the sample bitext", TOTAL_PAIRS, at_least=FEWEST_PAIRS, at_most=TOTAL_PAIRS)
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
     num_beams: int = setting("beam width of the back-translation", 8, at_least=_N_BEST)
@@ -56,7 +52,7 @@ class QuickstartSettings(Settings):
 
 @recipe(QuickstartSettings)
 def quickstart(settings: QuickstartSettings) -> Path:
-    """Run the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
+    """Run the whole pipeline of Wieting et al. (2017) on the sample; return the folder, whose card has the results."""
     output = Path(settings.output)
     started = time.monotonic()
     with locked(output.absolute()):
@@ -74,13 +70,13 @@ def quickstart(settings: QuickstartSettings) -> Path:
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Prepare the output folder, which has our provenance from the start: only a folder of ours is ever emptied."""
+    """Prepare the output folder and write its provenance: only a folder of this package is ever emptied."""
     if settings.resume and has_own_provenance(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
-            message = f"the run to continue had other settings: {', '.join(changed)}"
+            problem = f"the run to continue had other settings: {', '.join(changed)}"
             remedy = "repeat the original command with --resume, or start again with --overwrite"
-            raise OutputError(message, path=output, remedy=remedy)
+            raise OutputError(problem, path=output, remedy=remedy)
         return
     if check_output(output, overwrite=settings.overwrite).is_dir():
         shutil.rmtree(output)
@@ -89,7 +85,7 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Runs the recipes of verbs with outputs in one folder; existing outputs are reused."""
+    """Run commands with outputs in one folder; existing outputs are reused."""
 
     output: Path
     resume: bool
@@ -141,7 +137,7 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", hp.evaluate_nmt, "bleu.json", **model, num_beams=[5])
     search = {"num_beams": settings.num_beams, "num_return_sequences": _N_BEST}
-    search |= {"max_sentences": settings.max_sentences}
+    search["max_sentences"] = settings.max_sentences
     steps.run("back-translate", hp.back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}
@@ -160,12 +156,12 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     steps.run("evaluate", hp.evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
     tested = read_json(output / _SCORES)["results"]
     judged = tested[0]["tasks"][0]["test"]
-    scores = {names[item["name"]]: item["tasks"][0]["cosine"] for item in tested}
+    scores = {names[model["name"]]: model["tasks"][0]["cosine"] for model in tested}
     scores["chance"] = dict.fromkeys(_MEASURES, judged["paraphrases"] / judged["pairs"])
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
     encoder = hp.SentenceEncoder.from_pretrained(output / "avg")
-    found = hp.semantic_search(encoder.encode([_QUERY]), encoder.encode(sentences), top_k=5)[0]
-    nearest = [{"sentence": sentences[hit["corpus_id"]], "cosine": round(hit["score"], 4)} for hit in found]
+    hits = hp.semantic_search(encoder.encode([_QUERY]), encoder.encode(sentences), top_k=5)[0]
+    nearest = [{"sentence": sentences[hit["corpus_id"]], "cosine": round(hit["score"], 4)} for hit in hits]
     pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {
         "bleu": read_json(output / "bleu.json")[-1],
@@ -179,7 +175,7 @@ def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
 
 def _card(results: dict[str, Any], folder: Path) -> str:
     funnel, scores = results["filter"]["funnel"], results["scores"]
-    rows = [[name, *(number(100 * score[item]) for item in _MEASURES)] for name, score in scores.items()]
+    rows = [[name, *(number(100 * score[measure]) for measure in _MEASURES)] for name, score in scores.items()]
     steps = format_table(["step", "pairs"], [[step, f"{count:,}"] for step, count in funnel.items()])
     table = format_table(["scorer", "average precision", "paraphrase found first"], rows)
     values = {**results, "folder": folder, "steps_table": steps, "scores_table": table}

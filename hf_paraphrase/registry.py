@@ -17,9 +17,9 @@ from .messages import warn_renamed
 T = TypeVar("T")
 
 BUILTIN, MULTILINGUAL = BUILTINS = ("builtin", "multilingual")
-"""The names of the sentence encoders that are installed with the package, for English and for several languages."""
+"""The sentence encoders that are installed with the package, for English and for several languages."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
-"""The variable that is 1 where the code of model folders may run: `hf-paraphrase --trust-remote-code VERB …`."""
+"""The variable that is 1 if the code of model folders may run: `hf-paraphrase --trust-remote-code VERB …`."""
 _IMPORTED = "hf_paraphrase_import."
 
 
@@ -38,8 +38,6 @@ RENAMED = {
     "hf_paraphrase.train_translation": "hf_paraphrase.train_nmt",
     "hf_paraphrase.hub.check_licence": "hf_paraphrase.hub.check_redistribution",
     "hf_paraphrase.encoders.join_encoders": "hf_paraphrase.join",
-    "hf_paraphrase.classification.SentenceJudge": "hf_paraphrase.classification.SentenceClassifierModel",
-    "hf_paraphrase.studies.supervised.SentenceJudge": "hf_paraphrase.classification.SentenceClassifierModel",
     "hf_paraphrase.studies.mining.ParallelClassifier": "hf_paraphrase.classification.ParallelClassifier",
     "hf_paraphrase.filtering.FilterSteps": "hf_paraphrase.filtering.FilterPipeline",
     "hf_paraphrase.filtering.filter_pairs": "hf_paraphrase.filter",
@@ -48,7 +46,7 @@ RENAMED = {
     "hf_paraphrase.translation.SearchOptions": "hf_paraphrase.translation.BeamSearchConfig",
     "hf_paraphrase.translation.train_translation": "hf_paraphrase.train_nmt",
 }
-"""Former names of public objects with their new names; the former ones still work, and warn once."""
+"""Former names of public objects with their new names; the former names work, and warn once."""
 
 EXPORTS: dict[str, dict[str, str]] = {}
 """The public names of each package that imports them at first use, with the modules that define them."""
@@ -114,9 +112,9 @@ class Registry(UserDict[str, Any]):
         return self.data[name]
 
     def summary(self, name: str) -> str:
-        """Return in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
-        found = self[name]
-        return getattr(found, "SUMMARY", None) or (found.__doc__ or "").strip().partition("\n")[0]
+        """Return one line about an object: its `SUMMARY`, or the first line of its docstring."""
+        value = self[name]
+        return getattr(value, "SUMMARY", None) or (value.__doc__ or "").strip().partition("\n")[0]
 
 
 def _origin(value: Any) -> str:
@@ -185,7 +183,7 @@ MEASURES = Registry(
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""
 
 SELECTIONS = Registry("selection", {"different": "hf_paraphrase.filtering.selections:different"})
-"""Selections for `filter --keep NAME`: functions of columns, named like their parameters, of which rows are kept."""
+"""Selections for `filter --keep NAME`: functions that mark rows to keep; parameters are named like columns."""
 
 ENCODERS = Registry(
     "type of encoder",
@@ -199,10 +197,8 @@ ENCODERS = Registry(
 )
 """Sentence encoders to train: `PreTrainedModel` or `hf_paraphrase.encoders.architectures.Architecture` objects."""
 
-MATCHERS = Registry(
-    "way to match evaluation sentences", {"similarity": "hf_paraphrase.encoders.search_embedder:SimilarSentences"}
-)
-"""What decontamination compares with besides words, `hf_paraphrase.text.fingerprints.Matcher` classes."""
+MATCHERS = Registry("matcher", {"similarity": "hf_paraphrase.encoders.search_embedder:SimilarSentences"})
+"""Comparisons of decontamination besides words, `hf_paraphrase.text.fingerprints.Matcher` classes."""
 
 SUITES = Registry(
     "suite",
@@ -216,7 +212,7 @@ SUITES = Registry(
         "translations": "hf_paraphrase.evaluation.translations:TRANSLATIONS",
     },
 )
-"""Benchmarks of `evaluate`, `hf_paraphrase.evaluation.suite.Suite` objects; the first that knows data has them."""
+"""Benchmarks of `evaluate`, `hf_paraphrase.evaluation.suite.Suite` objects; the first that reads the data is used."""
 
 SOURCES = Registry(
     "source",

@@ -1,7 +1,7 @@
-"""How a verb declares its options once.
+"""Options of commands, each declared once as a field of a settings dataclass.
 
 From a field made by :func:`setting` come the flag of the command line and of a YAML file, the check with its error,
-the parameter of the function in Python (:func:`recipe`), and the rule that no output may overlap an input.
+the parameter of the Python function (:func:`recipe`), and the rule that no output overlaps an input.
 """
 
 from __future__ import annotations
@@ -36,40 +36,53 @@ R_co = TypeVar("R_co", covariant=True)
 
 URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 """A URL such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
-_CONSTRAINTS = "constraints"
+OPTION = "option"
+"""The key of the :class:`Option` in the metadata of a field."""
 _BOUNDS = {"above": operator.gt, "at_least": operator.ge, "below": operator.lt, "at_most": operator.le}
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
 
 
 @dataclass(frozen=True)
-class Constraints:
-    """What must hold of a value that is not None, or of each of a list: its bounds and the following.
+class Option:
+    """The texts of an option, and the rules for its value, or for each value of a list; None follows no rule.
 
     Attributes:
-        choices: It is one of these names; a registry is looked up when the value is checked.
-        only_with: It may be given only where these other fields have one of these values, or with (), are given.
-        excludes: It may be given only where these other fields are not.
-        path: It names a file, folder or model that is read; `NAME=PATH` and `PATH:PATH` do too.
+        help: What it is, with the unit.
+        names: All spellings of a flag that has several, in the order of the help: `["--top-k", "--neighbours"]`.
+        formerly: Former names of the field, which still work as flags and keywords, and warn once.
+        separator: Joins the values of all occurrences of the flag to one text.
+        alone: The value of the flag if no value follows it; without this it needs one.
+        group: The heading in `--help`, if it is not the `GROUP` of the class.
+        choices: The valid values; a registry is read when the value is checked.
+        only_with: Other fields that must have one of these values, or with (), that must be given.
+        excludes: Other fields that must not be given.
+        path: It names a file, folder or model to read; `NAME=PATH` and `PATH:PATH` do too.
         dataset: Such a folder has data, and `owner/name` names a dataset on the Hub.
         prefix: It is the common beginning of the names of input files, before a dot.
-        written: It names a file or folder that is made; the field `output` does anyway.
+        written: It names a file or folder to write; the field `output` does anyway.
     """
 
+    help: str = ""
+    names: Sequence[str] = ()
+    formerly: Sequence[str] = ()
+    separator: str | None = None
+    alone: Any = None
+    group: str | None = None
     above: float | None = None
     at_least: float | None = None
     below: float | None = None
     at_most: float | None = None
     choices: Iterable[str] | None = None
-    only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
-    excludes: tuple[str, ...] = ()
+    only_with: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    excludes: Sequence[str] = ()
     path: bool = False
     dataset: bool = False
     prefix: bool = False
     written: bool = False
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a value that does not fit; the name is for the message."""
+        """Refuse an invalid value; the name is for the message."""
         if value is None:
             return
         if self.choices is not None and value not in (choices := list(self.choices)):
@@ -88,51 +101,33 @@ def setting(
     *,
     only_with: str | Mapping[str, Any] | None = None,
     excludes: str | Sequence[str] = (),
-    names: Sequence[str] | None = None,
     formerly: str | Sequence[str] = (),
-    separator: str | None = None,
-    alone: Any = None,
-    group: str | None = None,
-    **constraints: Any,
+    **options: Any,
 ) -> Any:
     """Declare a field of a settings dataclass, which is required without a default.
 
-    Args:
-        help: What it is, with the unit.
-        default: Its default; the flag of a list collects the values of all its occurrences.
-        only_with: The name of another field, which must be given too, or the values that other fields must have.
-        excludes: The names of other fields.
-        names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
-        formerly: Former names of the field, which still work as flags and keywords, and warn once.
-        separator: Joins the values of all occurrences of the flag to one text.
-        alone: What the flag means where no value follows it; it always needs one without this.
-        group: The heading in `--help`, if it is not the `GROUP` of the class.
-        **constraints: See :class:`Constraints`.
+    `only_with` is the name of another field that must be given too, or maps names to values; `excludes` and
+    `formerly` are one name or several. For all `options` see :class:`Option`.
     """
-    if constraints.get("dataset"):
+    if options.get("dataset"):
         help += "; also owner/name of a dataset on the Hub"
-    others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
-    made = Constraints(
-        only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
-        excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
-        **constraints,
-    )
-    former = (formerly,) if isinstance(formerly, str) else tuple(formerly)
-    shown = {"help": help, "names": names, "formerly": former, "separator": separator, "alone": alone, "group": group}
-    metadata = {**shown, _CONSTRAINTS: made}
+    others = {only_with: ()} if isinstance(only_with, str) else only_with or {}
+    options["only_with"] = {name: value if isinstance(value, tuple) else (value,) for name, value in others.items()}
+    options["excludes"] = _as_list(excludes)
+    option = Option(help, formerly=_as_list(formerly), **options)
     if isinstance(default, list):
-        return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
+        return dataclasses.field(default_factory=lambda: list(default), metadata={OPTION: option})
+    return dataclasses.field(default=default, metadata={OPTION: option})
 
 
-def seed_setting(help: str, default: int | list[int] | None = 0, **constraints: Any) -> Any:
+def seed_setting(help: str, default: int | list[int] | None = 0, **options: Any) -> Any:
     """Declare a field that holds a seed, or several, in the range of all generators of random numbers."""
-    return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **constraints)
+    return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **options)
 
 
-def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
-    """Return the constraints of a field; none for a field that :func:`setting` did not make."""
-    return cast(Constraints, field.metadata.get(_CONSTRAINTS, Constraints()))
+def option_of(field: dataclasses.Field[Any]) -> Option:
+    """Return the option of a field; an empty one for a field that :func:`setting` did not make."""
+    return cast(Option, field.metadata.get(OPTION, Option()))
 
 
 def flag(name: str) -> str:
@@ -158,14 +153,15 @@ def plain_type(hint: Any) -> tuple[Any, bool]:
 
 
 def is_written(field: dataclasses.Field[Any]) -> bool:
-    """Return whether a field names a file or folder that is made."""
-    return field.name == "output" or constraints_of(field).written
+    """Return whether a field names a file or folder to write."""
+    return field.name == "output" or option_of(field).written
 
 
 def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
+@dataclass
 class Settings:
     """Base class of settings dataclasses; `GROUP` is the heading in `--help` of the flags that a class declares."""
 
@@ -174,64 +170,68 @@ class Settings:
     def check(self) -> None:
         """Convert values to plain Python types and refuse invalid values; a subclass may refuse more."""
         hints = types_of_fields(type(self))
-        fields = [field for field in dataclasses.fields(cast(Any, self)) if _CONSTRAINTS in field.metadata]
+        fields = [field for field in dataclasses.fields(self) if OPTION in field.metadata]
         for field in fields:
-            name, constraints, default = flag(field.name), constraints_of(field), default_of(field)
+            name, option, default = flag(field.name), option_of(field), default_of(field)
             value = _plain(getattr(self, field.name), is_list=plain_type(hints[field.name])[1])
             setattr(self, field.name, value)
             check_type(name, value, hints[field.name])
-            is_path = constraints.path or is_written(field)
+            is_path = option.path or is_written(field)
             # An empty path would be the current folder.
             if (value == [] != default) or (is_path and "" in _as_list(value) and default != ""):
                 raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
-            for item in _as_list(value):
-                constraints.check(name, item)
+            for part in _as_list(value):
+                option.check(name, part)
         for field in fields:
             if is_given(self, field.name):
-                self._check_others(flag(field.name), constraints_of(field))
+                self._check_others(flag(field.name), option_of(field))
 
-    def _check_others(self, name: str, constraints: Constraints) -> None:
-        for other, values in constraints.only_with.items():
+    def _check_others(self, name: str, option: Option) -> None:
+        for other, values in option.only_with.items():
             if not (getattr(self, other) in values if values else is_given(self, other)):
                 spelled = [str(value).lower() if isinstance(value, bool) else value for value in values]
                 wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None) or flag(other)
                 raise UsageError(f"{name} is for {wanted}", remedy="give that too, or leave it out")
-        for other in constraints.excludes:
+        for other in option.excludes:
             if is_given(self, other):
                 raise UsageError(f"{name} and {flag(other)} exclude each other", remedy="leave one of them out")
 
     def record(self) -> dict[str, Any]:
         """Return for the provenance every field that determines the output, without credentials."""
-        values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
-        for name, value in values.items():
-            shown = [without_secrets(as_given(item)) if isinstance(item, str) else item for item in _as_list(value)]
-            values[name] = shown if isinstance(value, list) else shown[0]
-        return {name: value for name, value in values.items() if name not in {"overwrite", "resume"}}
+        values = json.loads(json.dumps(dataclasses.asdict(self), default=str))
+        return {name: _published(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
-        """List the files and folders that are made; a subclass adds outputs with derived names."""
-        names = [field.name for field in dataclasses.fields(cast(Any, self)) if is_written(field)]
+        """List the files and folders to write; a subclass adds outputs with derived names."""
+        names = [field.name for field in dataclasses.fields(self) if is_written(field)]
         return [value for name in names if (value := getattr(self, name)) not in {None, "-"}]
 
     def paths_read(self) -> list[tuple[str, str]]:
-        """List the files, folders and models that are read, each with words for it."""
-        found: list[tuple[str, str]] = []
-        for field in dataclasses.fields(cast(Any, self)):
+        """List the files, folders and models to read, each with words for it."""
+        paths: list[tuple[str, str]] = []
+        for field in dataclasses.fields(self):
+            option = option_of(field)
             values = [value for value in _as_list(getattr(self, field.name)) if isinstance(value, str)]
-            if constraints_of(field).prefix:
+            if option.prefix:
                 values = [path for value in values for path in glob.glob(f"{glob.escape(value)}.*")]  # noqa: PTH207
-            if constraints_of(field).path or constraints_of(field).prefix:
-                found += [(f"the input of {flag(field.name)}", value) for value in values]
-        return found
+            if option.path or option.prefix:
+                paths += [(f"the input of {flag(field.name)}", value) for value in values]
+        return paths
+
+
+def _published(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_published(part) for part in value]
+    return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
 def _plain(value: Any, *, is_list: bool) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if is_list and isinstance(value, str | int | float | tuple | os.PathLike):
-        value = list(value) if isinstance(value, tuple) else [value]
+        value = _as_list(value)
     if isinstance(value, list):
-        return [_plain(item, is_list=False) for item in value]
+        return [_plain(part, is_list=False) for part in value]
     if not isinstance(value, os.PathLike):
         return value
     path = os.fspath(value)  # a path object is never the name of a model in a package
@@ -250,7 +250,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, part) for part in typing.get_args(hint))
     if origin is list:
-        return isinstance(value, list) and all(_fits(item, typing.get_args(hint)[0]) for item in value)
+        return isinstance(value, list) and all(_fits(part, typing.get_args(hint)[0]) for part in value)
     if hint in (int, float):
         return isinstance(value, int | hint) and not isinstance(value, bool)
     return hint is Any or isinstance(value, origin or hint)
@@ -296,15 +296,14 @@ class Recipe(Protocol[P, R_co]):
 
 def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
     """Make a settings class that also has the options of the dataclasses in a registry."""
-    own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
+    own = {field.name for field in dataclasses.fields(settings_class)}
     added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
     for entry in entries.values():
         hints = types_of_fields(entry)
-        for field in dataclasses.fields(entry):
-            if _CONSTRAINTS in field.metadata and field.name not in added:
-                if field.name in own:
-                    raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
-                added[field.name] = field.name, hints[field.name], copy.copy(field)
+        for field in [field for field in dataclasses.fields(entry) if OPTION in field.metadata]:
+            if field.name in own:
+                raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
+            added.setdefault(field.name, (field.name, hints[field.name], copy.copy(field)))
     namespace = {"__doc__": settings_class.__doc__, "__module__": settings_class.__module__}
     return dataclasses.make_dataclass(
         settings_class.__name__, added.values(), bases=(settings_class,), namespace=namespace, kw_only=True
@@ -321,8 +320,8 @@ def recipe(
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            constraints = {field.name: constraints_of(field) for field in dataclasses.fields(settings)}
-            inputs = {name: found.dataset for name, found in constraints.items() if found.path}
+            options = {field.name: option_of(field) for field in dataclasses.fields(settings)}
+            inputs = {name: option.dataset for name, option in options.items() if option.path}
             try:
                 with copied_inputs(settings, inputs):
                     settings.check()
@@ -339,11 +338,11 @@ def recipe(
         def call(*args: Any, **kwargs: Any) -> Any:
             settings = current()
             for field in dataclasses.fields(settings):
-                former = field.metadata.get("formerly", ())
-                for spelling in (*(field.metadata.get("names") or ()), *former):
+                option = option_of(field)
+                for spelling in (*option.names, *option.formerly):
                     name = spelling.strip("-").replace("-", "_")
                     if name in kwargs and field.name not in kwargs:
-                        if name in former:
+                        if name in option.formerly:
                             warn_renamed(f"{name}=", f"{field.name}=")
                         kwargs[field.name] = kwargs.pop(name)
             try:
@@ -358,15 +357,11 @@ def recipe(
             return_annotation=inspect.signature(function).return_annotation
         )
         made.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name == "return"}
-        made.__doc__ = _documented(function, made.settings)
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Args:"]
+        for field in dataclasses.fields(made.settings):
+            described = f"{field.name}: {option_of(field).help}".rstrip()
+            lines += textwrap.wrap(described, 112, initial_indent="    ", subsequent_indent="        ")
+        made.__doc__ = "\n".join(lines)
         return made
 
     return decorate
-
-
-def _documented(function: Callable[..., Any], settings_class: type[Any]) -> str:
-    lines = [inspect.cleandoc(function.__doc__ or ""), "", "Args:"]
-    for field in dataclasses.fields(settings_class):
-        described = f"{field.name}: {field.metadata.get('help', '')}".rstrip()
-        lines += textwrap.wrap(described, 112, initial_indent="    ", subsequent_indent="        ")
-    return "\n".join(lines)

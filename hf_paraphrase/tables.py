@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .messages import printable, sanitize_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
-# What Markdown takes for a tag or an address, which `0<length<=10` is not, and which no backslash escapes.
+# Tags and addresses of Markdown, but not `0<length<=10`; a backslash does not escape them.
 _TAG = re.compile(r"(?<!\\)((?:\\\\)*)<(?=[/!?]|[A-Za-z][\w-]*(?:[\s/>]|$)|[A-Za-z][\w+.-]*[:@])")
 _PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 _LINK = re.compile(r"(?<!\\)((?:\\\\)*)\]\(")
@@ -37,12 +37,12 @@ def harmless_markdown(text: str) -> str:
 
 
 def without_tags_and_links(markdown: str) -> str:
-    """Have Markdown show tags, comments, links and images as they are spelt."""
+    """Make Markdown show tags, comments, links and images as text."""
     return _LINK.sub(r"\1]&#40;", _TAG.sub(r"\1&lt;", markdown))
 
 
 def number(value: float | None) -> str:
-    """Format a correlation × 100 to one decimal; a dash where there is none."""
+    """Format a correlation × 100 to one decimal; a dash for None."""
     return "–" if value is None else f"{value:.1f}"
 
 

@@ -1,7 +1,6 @@
-"""Threads: how many may compute, functions applied to blocks in several of them, and PyTorch kept to one.
+"""Threads: their number, functions applied to blocks in several threads, and PyTorch limited to one.
 
-Decompression, Arrow's kernels, Parquet's encoders and products of matrices release the interpreter lock, so threads
-use every core for them, and nothing need be copied between processes.
+Decompression, Arrow, Parquet and matrix products release the interpreter lock, so threads use every core for them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def available_cores() -> int:
 
 
 def available_threads() -> int:
-    """Return how many threads may compute: PyTorch's number where it is imported, else what it would be."""
+    """Return the number of threads of PyTorch, or the number that it would use if it is not imported."""
     if (torch := _imported_torch()) is not None:
         return int(torch.get_num_threads())
     asked = os.environ.get("OMP_NUM_THREADS", "")
@@ -35,9 +34,9 @@ def available_threads() -> int:
 def mapped_in_order(
     function: Callable[[Block], Result], blocks: Iterable[Block], threads: int, pool: Executor | None = None
 ) -> Generator[Result, None, None]:
-    """Yield a function's results for blocks, in their order, from so many threads, or the workers of a `pool`.
+    """Yield a function's results for blocks, in their order, from threads or from the workers of a `pool`.
 
-    At most twice as many blocks as threads are read ahead. An interrupt does not wait for the blocks under way.
+    At most 2 * `threads` blocks are read ahead. An interrupt does not wait for running blocks.
     """
     pending: deque[Future[Result]] = deque()
     pool = pool or ThreadPoolExecutor(threads, thread_name_prefix="blocks", initializer=_begin_thread)
@@ -55,7 +54,7 @@ def mapped_in_order(
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Generator[Result]:
-    """Yield a function's results for blocks, in their order; each of so many threads computes its block alone."""
+    """Yield a function's results for blocks, in their order; each thread computes its block alone."""
     threads = min(threads, len(blocks))
     with one_thread() if threads > 1 or _FORKED else nullcontext():
         if threads <= 1:
@@ -66,13 +65,10 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keep products of NumPy to the thread that calls them, where threadpoolctl is installed.
-
-    The threads of a BLAS wait for one another in a loop: small products in several threads take many times as long.
-    """
+    """Limit products of NumPy to the calling thread: small products in several threads take much longer."""
     try:
         from threadpoolctl import threadpool_limits
-    except ImportError:
+    except ImportError:  # a light installation lacks it
         return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
     return limits
@@ -80,13 +76,13 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 _LOCK = threading.Lock()
 _THREADS_BEFORE: list[int] = []
-"""PyTorch's numbers of threads before the blocks that keep it to one; the last to end goes back to the first."""
+"""PyTorch's numbers of threads before the open blocks of :func:`one_thread`."""
 _FORKED = False
-"""Whether this process is a fork: operators of PyTorch in several threads may wait for threads of its parent."""
+"""Whether this process is a fork, in which PyTorch may wait for threads of the parent."""
 
 
 def _imported_torch() -> Any:
-    """Return PyTorch if it is imported; where another thread has begun to import it, once that is done."""
+    """Return PyTorch if it is imported; wait for another thread that is importing it."""
     if "torch" not in sys.modules:
         return None
     import torch
@@ -95,7 +91,7 @@ def _imported_torch() -> Any:
 
 
 def _begin_thread() -> None:
-    """Keep PyTorch to one thread in a new one, also if a block of another thread has ended meanwhile."""
+    """Limit PyTorch to one thread in a new thread, even if the block of another thread has ended meanwhile."""
     torch = _imported_torch()
     with _LOCK:
         if torch is not None and _THREADS_BEFORE:
@@ -103,7 +99,7 @@ def _begin_thread() -> None:
 
 
 def _after_fork() -> None:
-    """Forget the blocks of the parent's threads in a forked process, and gives PyTorch its number of threads back."""
+    """Forget the open blocks of the parent in a forked process, and restore PyTorch's number of threads."""
     global _LOCK, _FORKED
     _LOCK, _FORKED = threading.Lock(), True
     # A module that another thread was importing is never finished in this process.
@@ -118,12 +114,11 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep the operators of PyTorch, if it is imported, to the thread that calls them.
+    """Limit the operators of PyTorch, if it is imported, to the calling thread.
 
-    How many threads share a sum changes its last digits, and on a busy machine threads wait long for one another.
+    The number of threads changes the last digits of a sum, and threads on a busy machine wait for one another.
     """
-    torch = _imported_torch()
-    if torch is None:
+    if (torch := _imported_torch()) is None:
         yield
         return
     with _LOCK:
@@ -136,5 +131,5 @@ def one_thread() -> Iterator[None]:
         with _LOCK:
             first = _THREADS_BEFORE[0]
             _THREADS_BEFORE.pop()
-            # With OpenMP each thread has a number of its own, which no other thread gives back.
+            # With OpenMP each thread has its own number, which no other thread restores.
             torch.set_num_threads(before if _THREADS_BEFORE else max(before, first))

@@ -28,7 +28,7 @@ from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.text_blocks import BLOCK_BYTES
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.settings import Settings, constraints_of, recipe, setting
+from hf_paraphrase.settings import Settings, option_of, recipe, setting
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_every_verb_with_pairs_or_sentences_takes_datasets_on_the_hub():
     # What evaluate-mining takes are folders that mine made.
     recipes = {verb: recipe.settings for verb, recipe in all_recipes().items() if verb != "evaluate-mining"}
     fields = [(verb, field) for verb, kind in recipes.items() for field in dataclasses.fields(kind)]
-    takes = {f"{verb} {field.name}" for verb, field in fields if constraints_of(field).dataset}
+    takes = {f"{verb} {field.name}" for verb, field in fields if option_of(field).dataset}
     others = {"evaluate data", "encode input", "search corpus", "train-encoder dev_data", "predict data"}
     assert takes >= {f"{verb} pairs" for verb, field in fields if field.name == "pairs"} | others
 

@@ -8,6 +8,7 @@ import logging
 import pickle
 
 import pytest
+import torch
 
 from hf_paraphrase.commands import shown_messages
 from hf_paraphrase.commands.results import show
@@ -82,8 +83,6 @@ def test_an_error_is_one_line_with_file_line_value_and_remedy_also_from_another_
         assert str(found) == "a.tsv:3: bad value `x` (fix it)" and isinstance(found, HfParaphraseError)
 
 
-# As that of torch, which is known by its name.
-OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {})
 HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed")
 
 
@@ -95,7 +94,18 @@ HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allow
         # Written by Rust.
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
         (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (use a smaller --batch-size"),
-        (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (use a smaller --batch"),
+        (torch.OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (use a smaller"),
+        (ModuleNotFoundError("No module", name="scipy.sparse"), UsageError, "the package scipy is not installed"),
+        (
+            ModuleNotFoundError("", name="sklearn.svm"),
+            UsageError,
+            "the package scikit-learn is not installed (pip inst",
+        ),
+        (
+            RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed."),
+            UsageError,
+            "a worker process was",
+        ),
         (HALF_A_PAIR, InputError, "not valid UTF-8: a\\udcff"),
     ],
 )

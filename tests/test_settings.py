@@ -6,7 +6,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -130,7 +130,7 @@ def test_the_record_has_what_determines_the_output_without_credentials():
 
 def test_a_recipe_shows_the_fields_with_their_defaults_and_help_like_any_function():
     signature = inspect.signature(bake)
-    assert list(signature.parameters) == list(Baking.__dataclass_fields__)
+    assert list(signature.parameters) == [field.name for field in fields(Baking)]
     assert signature.parameters["grams"].default == 500.0 and signature.return_annotation == "str"
     text = bake.__doc__
     assert text.index("Bakes bread.") < text.index("Args:") < text.index("    grams: weight in grams")

@@ -1,7 +1,7 @@
-"""The command line: `hf-paraphrase <verb>`; `verbs` has a row for each, `parser` makes the flags of one.
+"""The command line `hf-paraphrase COMMAND`: `verbs` lists the commands, `parser` makes the flags of one.
 
 Exit codes: 0 done, 2 bad usage, bad input or a full disk (one line, no traceback), 130 interrupted (Ctrl-C, SIGTERM,
-SIGHUP), 1 anything else: one line too, and a traceback where HF_PARAPHRASE_DEBUG=1 is set.
+SIGHUP), 1 anything else (one line, and a traceback if HF_PARAPHRASE_DEBUG=1).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .verbs import JOURNEYS, VERBS, recipe_and_flags
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _LONGEST = 300
 VERBOSITY = "HF_PARAPHRASE_VERBOSITY"
-"""The variable that says which messages are shown: `error`, `warning`, `info` or `debug`."""
+"""The variable with the level of the messages to print: `error`, `warning`, `info` or `debug`."""
 _LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb, of the words after the program's name, and returns the exit code."""
+    """Run one command, given the words after the program's name, and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with _signals_interrupt():
@@ -54,24 +54,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP interrupt a verb as Ctrl-C does, where nobody handles or ignores them (nohup)."""
-    taken = []
+    """Make SIGTERM and SIGHUP interrupt a command as Ctrl-C does, unless they have handlers or are ignored (nohup)."""
+    signals = []
     if current_thread() is main_thread():
-        taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, signal.default_int_handler)
+        signals = [each for each in _ENDING if signal.getsignal(each) is signal.SIG_DFL]
+    for each in signals:
+        signal.signal(each, signal.default_int_handler)
     try:
         yield
     finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+        for each in signals:
+            signal.signal(each, signal.SIG_DFL)
 
 
 @contextmanager
 def shown_messages() -> Iterator[None]:
     """Print log messages to standard error, unchanged and at once, while the block runs."""
     if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
-        yield  # a verb that runs inside another one
+        yield  # a command within another one
         return
     handler, level = _StandardError(), LOGGER.level
     LOGGER.addHandler(handler)
@@ -84,7 +84,7 @@ def shown_messages() -> Iterator[None]:
 
 
 class _StandardError(logging.StreamHandler[TextIO]):
-    """Writes to standard error, above the progress bars if there are any."""
+    """Write to standard error, above the progress bars."""
 
     def emit(self, record: logging.LogRecord) -> None:
         bars = getattr(sys.modules.get("tqdm"), "tqdm", None) if self.stream.isatty() else None
@@ -92,17 +92,17 @@ class _StandardError(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Do nothing: a message that cannot be written is no reason to end the work."""
+        """Do nothing: the work goes on if a message cannot be written."""
 
 
 def _complain(text: str) -> None:
-    """Write to standard error; that it is closed or on a full disk does not change the exit code."""
+    """Write to standard error, unless it is closed or on a full disk."""
     with suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(text)
 
 
 def _fault(error: BaseException) -> str:
-    """Describe an unexpected exception in a line, below the traceback if the user wants it."""
+    """Describe an unexpected exception in one line; print its traceback if HF_PARAPHRASE_DEBUG=1."""
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
         _complain(printable(without_secrets("".join(traceback.format_exception(error)))))
     text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST)
@@ -124,8 +124,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
 
 
 def _run(words: list[str]) -> None:
-    words = _set_verbosity(words)
-    words = _before_the_verb(words)
+    words = _apply_leading_flags(_set_verbosity(words))
     if not words or words[0] in {"-h", "--help"}:
         show(_overview())
         return
@@ -193,7 +192,7 @@ def _show_progress_as_lines() -> None:
         tqdm.status_printer = staticmethod(line_printer)
 
 
-def _before_the_verb(words: list[str]) -> list[str]:
+def _apply_leading_flags(words: list[str]) -> list[str]:
     """Apply `--import FILE` and `--trust-remote-code` before the command; return the remaining words."""
     while words and (name := words[0].partition("=")[0]) in {"--import", "--trust-remote-code"}:
         _, equals, path = words.pop(0).partition("=")

@@ -1,4 +1,4 @@
-"""The flags of a verb, made from its settings dataclass: their values, and the text of `--help`."""
+"""The flags of a command, made from its settings dataclass: their values, and the text of `--help`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from ..errors import InputError, UsageError
 from ..messages import warn_renamed
-from ..settings import Settings, constraints_of, default_of, flag, plain_type, types_of_fields
+from ..settings import Settings, default_of, flag, option_of, plain_type, types_of_fields
 from .results import show
 
 S = TypeVar("S", bound=Settings)
 
-_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
-_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
+_TRUTH = dict.fromkeys(["yes", "true", "t", "y", "on", "1"], True)
+_TRUTH |= dict.fromkeys(["no", "false", "f", "n", "off", "0"], False)
 _FLAGS = Settings.GROUP
 _COMPUTING = "computing"
 _LAST = "the run, its output and its card"
@@ -29,29 +29,28 @@ _HELP_FLAGS = ("help", "help_all")
 _OF_THE_RUN = ("seed", "license", "url", "update_card", "overwrite", "resume", "report_to", "config", *_HELP_FLAGS)
 _HELP = {"-h", "--help", "--help-all"}
 _MANY = 40
-"""Beyond so many flags `--help` shows those of the first group alone."""
+"""The number of flags above which `--help` shows the first group alone."""
 
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
-    """Make settings from the words after a verb; values of `--config FILE.yaml` are overridden by flags."""
-    return cast(S, VerbParser(settings_class, verb).parsed(words))
+    """Make settings from the words after a command; flags override the values of `--config FILE.yaml`."""
+    return cast(S, VerbParser(settings_class, verb).parse_words(words))
 
 
 class VerbParser(argparse.ArgumentParser):
     """A parser whose flags are the fields of a settings dataclass, spelt with hyphens or underscores.
 
-    A truth value is `--flag`, `--flag false` or `--no-flag`; a list is `--flag A B`, and several occurrences of it add
-    up. What is given replaces the default.
+    A truth value is `--flag`, `--flag false` or `--no-flag`. A list is `--flag A B`, and its occurrences add up. Given
+    values replace the default.
     """
 
     def __init__(self, settings_class: type[Settings], verb: str, *, shows_all: bool = False) -> None:
-        self._verb = verb
-        self._settings_class = cast(Any, settings_class)
+        self._verb, self._settings_class = verb, settings_class
         self._renamed: dict[str, str] = {}
         super().__init__(
             prog=f"hf-paraphrase {verb}",
             description=(settings_class.__doc__ or "").strip(),
-            # Every flag that is added makes a formatter, which would ask the terminal for its width anew.
+            # Every flag that is added makes a formatter, which would ask the terminal for its width again.
             formatter_class=partial(_HelpFormatter, width=shutil.get_terminal_size().columns - 2),
             # The dataclass has the defaults.
             argument_default=argparse.SUPPRESS,
@@ -60,7 +59,7 @@ class VerbParser(argparse.ArgumentParser):
         # `-5<=log_prob` is a value, not a flag.
         self._negative_number_matcher = re.compile(r"-\.?\d")
         hints = types_of_fields(settings_class)
-        for field in dataclasses.fields(self._settings_class):
+        for field in dataclasses.fields(settings_class):
             self._add_field(field, *plain_type(hints[field.name]))
         self.add_argument(
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags on the command line override it"
@@ -69,8 +68,31 @@ class VerbParser(argparse.ArgumentParser):
         others = f"show all {len(self._actions)} flags, including: {'; '.join(list(self._groups())[1:])}"
         self.add_argument("--help-all", action="help", help=argparse.SUPPRESS if self._shows_all else others)
 
-    def parsed(self, words: Sequence[str]) -> Any:
-        """Make the settings of the words after the verb."""
+    def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
+        """Add the flag of a field, which has values of a type, or a list of them."""
+        option, default = option_of(field), default_of(field)
+        names = option.names or [flag(field.name)]
+        self._renamed |= {flag(name): names[0] for name in option.formerly}
+        keywords: dict[str, Any] = {
+            "help": _help_text(option.help, default),
+            "required": default is dataclasses.MISSING,
+        }
+        if option.choices is not None:
+            keywords["metavar"] = f"{{{','.join(option.choices)}}}"  # the settings check them
+        if is_list or option.separator:
+            keywords |= {"nargs": "+", "action": "extend"}
+        elif option.alone is not None:
+            keywords |= {"nargs": "?", "const": option.alone}
+        elif hint is bool and default is not None:
+            keywords |= {"nargs": "?", "const": True, "metavar": None if default is True else ""}
+        self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
+        if default is True:
+            opposites = [f"--no-{name.removeprefix('--')}" for name in names]
+            self._renamed |= {flag(f"no_{name}"): opposites[0] for name in option.formerly}
+            self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
+
+    def parse_words(self, words: Sequence[str]) -> Settings:
+        """Make the settings from the words after the command."""
         self._shows_all |= "--help-all" in words
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
@@ -79,7 +101,7 @@ class VerbParser(argparse.ArgumentParser):
 
     def _values(self, words: Sequence[str]) -> dict[str, Any]:
         words = [self._current_spelling(word) for word in words]
-        # Before argparse says which required flags are missing: one of them may be misspelt.
+        # Before argparse reports missing flags: one of them may be misspelt.
         flags = [word.partition("=")[0] for word in words if re.match(r"--[^ =]+(?:=|$)", word)]
         unknown = [name for name in flags if name not in self._option_string_actions]
         given: dict[str, Any] = {}
@@ -91,13 +113,22 @@ class VerbParser(argparse.ArgumentParser):
             hint = f", did you mean {near[0]}?" if near else ""
             self.error(f"unknown argument{'s' if len(unknown) > 1 else ''} {' '.join(unknown)}{hint}")
         for field in dataclasses.fields(self._settings_class):
-            if field.name in given and (separator := field.metadata.get("separator")):
+            if field.name in given and (separator := option_of(field).separator):
                 given[field.name] = separator.join(word.strip(separator) for word in given[field.name])
         given.pop("config", None)
         return given
 
+    def _current_spelling(self, word: str) -> str:
+        """Spell a flag with hyphens, and by its present name."""
+        name, equals, value = word.partition("=")
+        name = name.replace("_", "-")
+        if name in self._renamed:
+            warn_renamed(name, self._renamed[name])
+            name = self._renamed[name]
+        return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
+
     def _values_of_file(self, path: Path) -> dict[str, Any]:
-        """Read what `--config` names as flags, which are not required any more."""
+        """Read the file of `--config`; the flags in it are not required any more."""
         required = [action for action in self._actions if action.required]
         for action in required:
             action.required = False
@@ -128,42 +159,13 @@ class VerbParser(argparse.ArgumentParser):
             name = f"--{key}".replace("_", "-")
             if "=" in name or name in {"--config", *_HELP}:
                 self.error(f"unknown setting `{key}`")
-            known = self._option_string_actions.get(self._renamed.get(name, name))
-            is_list = isinstance(value, list) and (known is None or known.nargs == "+")
-            items = value if is_list else [value]
-            if any(isinstance(item, list | dict) for item in items):
+            action = self._option_string_actions.get(self._renamed.get(name, name))
+            is_list = isinstance(value, list) and (action is None or action.nargs == "+")
+            values = value if is_list else [value]
+            if any(isinstance(part, list | dict) for part in values):
                 self.error(f"`{key}` is {value!r}, not {'values' if is_list else 'a single value'}")
-            words += [f"{name}={item}" for item in items if is_list or item not in ("", "~", "null")]
+            words += [f"{name}={part}" for part in values if is_list or part not in ("", "~", "null")]
         return words
-
-    def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
-        """Add the flag of a field, which has values of a type, or a list of them."""
-        names = field.metadata.get("names") or [flag(field.name)]
-        self._renamed |= {flag(name): names[0] for name in field.metadata.get("formerly", ())}
-        default = default_of(field)
-        keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
-        if (choices := constraints_of(field).choices) is not None:
-            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check them
-        if is_list or field.metadata.get("separator"):
-            keywords |= {"nargs": "+", "action": "extend"}
-        elif (alone := field.metadata.get("alone")) is not None:
-            keywords |= {"nargs": "?", "const": alone}
-        elif hint is bool and default is not None:
-            keywords |= {"nargs": "?", "const": True, "metavar": None if default is True else ""}
-        self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
-        if default is True:
-            opposites = [f"--no-{name.removeprefix('--')}" for name in names]
-            self._renamed |= {flag(f"no_{name}"): opposites[0] for name in field.metadata.get("formerly", ())}
-            self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
-
-    def _current_spelling(self, word: str) -> str:
-        """Spell a flag with hyphens, and by its present name."""
-        name, equals, value = word.partition("=")
-        name = name.replace("_", "-")
-        if name in self._renamed:
-            warn_renamed(name, self._renamed[name])
-            name = self._renamed[name]
-        return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
 
     def _groups(self) -> dict[str, list[argparse.Action]]:
         """Sort the flags by the `GROUP` of the class that declares them; required flags come first."""
@@ -179,11 +181,10 @@ class VerbParser(argparse.ArgumentParser):
         return {**{title: groups[title] for title in ordered}, _LAST: last}
 
     def _group_of(self, name: str) -> str:
-        """Return the `GROUP` of the class that declares a field first."""
-        if (group := self._settings_class.__dataclass_fields__[name].metadata.get("group")) is not None:
-            return str(group)
+        """Return the heading of a field: its own, or the `GROUP` of the class that declares it first."""
         owners = [base for base in self._settings_class.__mro__ if name in vars(base).get("__dataclass_fields__", ())]
-        return str(vars(owners[-1]).get("GROUP", _FLAGS))
+        own = option_of(self._settings_class.__dataclass_fields__[name]).group
+        return own or str(vars(owners[-1]).get("GROUP", _FLAGS))
 
     def format_help(self) -> str:
         """Write the help: the required flags in the first line, then all flags in groups."""
@@ -201,23 +202,22 @@ class VerbParser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Show the help, as anything else is shown."""
+        """Print the help like any other result."""
         show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse would print with the whole usage."""
+        """Raise an error, where argparse prints the whole usage."""
         raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
 
 
 def _truth(word: str) -> bool:
-    if word.lower() not in _WORDS_OF_TRUTH:
+    if word.lower() not in _TRUTH:
         raise argparse.ArgumentTypeError(f"{word!r} is not one of true, false, yes, no, 1, 0")
-    return _WORDS_OF_TRUTH[word.lower()]
+    return _TRUTH[word.lower()]
 
 
-def _help_of(field: dataclasses.Field[Any], default: Any) -> str:
-    """Return the help of a field, which says that it is required, or the default where that says something."""
-    text = str(field.metadata.get("help", ""))
+def _help_text(text: str, default: Any) -> str:
+    """Add to a help text that the flag is required, or its default."""
     if default is dataclasses.MISSING:
         text += " (required)"
     elif default not in (None, "", []) and default is not False and "[default: " not in text:
@@ -227,7 +227,7 @@ def _help_of(field: dataclasses.Field[Any], default: Any) -> str:
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Shows all names of a flag, and once what follows them."""
+    """Shows all names of a flag, followed by its values once."""
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         names = ", ".join(action.option_strings)

@@ -1,4 +1,4 @@
-"""How the results of commands are printed to standard output."""
+"""The results of commands, printed to standard output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def show(text: str) -> None:
-    """Write the result of a verb to standard output, at once."""
+    """Write the result of a command to standard output, at once."""
     text = printable(text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -29,10 +29,10 @@ def show(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # Else the interpreter would try to write the rest at its end, and complain.
+        # Otherwise the interpreter tries to write the rest at its end, and reports an error.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # whoever read it, as `head` does, reads no more
+        if isinstance(error, BrokenPipeError):  # the reader, such as `head`, has ended
             raise SystemExit(1) from error
         raise OSError(error.errno, error.strerror, "standard output") from error
 
@@ -59,7 +59,7 @@ def translation_scores(settings: Any, result: Any) -> Iterator[str]:
 
 
 def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:
-    """Show how good mined pairs are, where it is known."""
+    """Show precision and recall of mined pairs, if the true pairs are given."""
     from ..studies.mining.evaluation import measures_table
 
     if result["measures"] is not None:
@@ -75,27 +75,27 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
-    """Show how good predictions are, where the split has classes or scores."""
+    """Show the scores of predictions, if the split has classes or scores."""
     from ..classification.scores import score_table
 
     if result["scores"] is not None:
         yield score_table({result["split"]: result["scores"]})
 
 
-def neighbours(settings: Any, found: Searched) -> Iterator[str]:
+def neighbours(settings: Any, result: Searched) -> Iterator[str]:
     """Show the neighbours of each query as tab-separated values or JSON lines."""
     names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
     lines = ["\t".join(names) + "\n"]
-    for query, items in found.neighbours:
+    for query, nearest in result.neighbours:
         if settings.format == "jsonl":
-            record = {"query": query, "neighbours": [item.record() for item in items]}
+            record = {"query": query, "neighbours": [neighbour.record() for neighbour in nearest]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
             continue
-        for rank, item in enumerate(items, start=1):
-            columns = [_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence)]
-            columns += [_one_line(item.snippet)] if settings.snippets else []
+        for rank, neighbour in enumerate(nearest, start=1):
+            texts = [neighbour.sentence, *([neighbour.snippet] if settings.snippets else [])]
+            columns = [_one_line(query), rank, f"{neighbour.score:.6f}", neighbour.position, *map(_one_line, texts)]
             lines.append("\t".join(map(str, columns)) + "\n")
-        if items:
+        if nearest:
             yield "".join(lines)
             lines = []
 

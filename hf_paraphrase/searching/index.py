@@ -25,7 +25,7 @@ from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, ModelError, OutputError, UsageError
 from ..messages import warn_renamed
-from ..settings import Constraints
+from ..settings import Option
 from ..text.hashing import hash64, hash_rows
 from ..text.normalization import normalize_texts
 from ..tokenization.fast_tokenize import list_of_texts
@@ -305,7 +305,7 @@ class SearchIndex:
         Returns:
             Each unordered pair once, the highest cosine first, equal ones in the order of their rows.
         """
-        Constraints(above=0, at_most=1).check("threshold", threshold)
+        Option(above=0, at_most=1).check("threshold", threshold)
         snapshot = self._snapshot
         is_live = np.ones(len(snapshot.vectors), bool)
         if snapshot.live_rows is not None:
@@ -525,7 +525,7 @@ def build_index(
         The manifest.
     """
     method = "ivf" if method == "approximate" else method
-    Constraints(choices=["exact", *KINDS]).check("method", method)
+    Option(choices=["exact", *KINDS]).check("method", method)
     documents = SearchEmbedder(encoder.for_task("document"))
     builder = RowBuilder(
         documents, unique=unique, keep_repeated=keep_repeated, batch_size=batch_size, progress=progress

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from ..settings import Constraints
+from ..settings import Option
 from ..vectors.checks import check_counts
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import KINDS
@@ -154,7 +154,7 @@ class Snapshot:
             and 0 where there are fewer.
         """
         check_counts(k=k)
-        Constraints(choices=METHODS).check("method", method)
+        Option(choices=METHODS).check("method", method)
         own = self.manifest.method
         if method not in (None, "exact"):
             if candidate_rows is not None:

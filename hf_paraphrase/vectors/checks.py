@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ModelError, UsageError
-from ..settings import Constraints
+from ..settings import Option
 
 
 def check_counts(**counts: Any) -> None:
@@ -18,7 +18,7 @@ def check_counts(**counts: Any) -> None:
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool):
             raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give a whole number of at least 1")
-        Constraints(at_least=1).check(name, value)
+        Option(at_least=1).check(name, value)
 
 
 def check_finite(name: str, vectors: NDArray[Any], first: int = 0, *, path: Path | None = None) -> None:

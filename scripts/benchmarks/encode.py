@@ -1,13 +1,13 @@
-"""Times `encode` against the installed peers on the same sentences, vocabulary and vectors, all in one run.
+"""Time `encode` against the installed peers on the same sentences, vocabulary and vectors, all in one run.
 
-One Avg folder, for each kind of tokenizer, is opened by each contestant: this package, model2vec (`StaticModel`) and
-sentence-transformers (`StaticEmbedding`). A peer is timed with its defaults and with settings that may suit it better;
-the ratio, that for our words, is to its fastest. With other tokenizers calls of few sentences are timed too. GRAN (an
-LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean length and
-batches without padding.
+For each kind of tokenizer, this package, model2vec (`StaticModel`) and sentence-transformers (`StaticEmbedding`) open
+one Avg folder. A peer is timed with its defaults and with settings that may suit it better; the ratio for our words
+compares with its fastest. With other tokenizers, calls of few sentences are timed too. GRAN (an LSTM without
+peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean length and batches
+without padding.
 
 These rates are warm: the process has encoded the same sentences before. `--model` times a model of this package alone,
-also cold: a new process opens it, which does not count, and encodes sentences that it has never seen, each once.
+also cold: a new process opens it, which does not count, and encodes new sentences, each once.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FLAGS = {
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures everything and returns the ratios."""
+    """Measure everything and return the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
     if arguments.model is not None:
         warm = partial(bench.sentences_per_second, bench.open_encoder(OUR_NAME, arguments.model), sentences)
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def read_sentences(text: str | None, count: int) -> list[str]:
-    """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few."""
+    """Read the first `count` lines that are not empty, of a text or the sample; repeat them if they are too few."""
     if text is None:
         lines = [pair.english for pair in sample_bitext()["train"]]
     else:
@@ -91,7 +91,7 @@ def read_sentences(text: str | None, count: int) -> list[str]:
 
 
 def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTokenizerFast:
-    """Learns a tokenizer of at most so many pieces from the sentences that are encoded: unknown words are rare.
+    """Train a tokenizer of at most `size` pieces on the sentences to encode, so that unknown words are rare.
 
     `wordpiece` is as BERT's, `byte-level` as GPT-2's, `unigram` as SentencePiece's, with the usual number of pieces.
     """
@@ -118,18 +118,18 @@ def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTo
 
 
 def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
-    """Checks that the libraries compute the same with a kind of tokenizer, and returns the ratios."""
+    """Check that the libraries compute the same with a kind of tokenizer, and return the ratios."""
     tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
     torch.manual_seed(0)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension, initializer_range=0.3))
     with torch.no_grad():
-        # Zero, as model2vec leaves unknown words out; they count in the mean of the others.
+        # Zero, as model2vec leaves unknown words out; other libraries average over them.
         model.embeddings[tokenizer.unk_token_id] = 0
     encoder = SentenceEncoder(model, tokenizer)
     encoder.save_pretrained(folder)
     ids = encoder.token_ids(sentences)
     is_unknown = ids.ids == tokenizer.unk_token_id
-    known = f"{len(ids.ids) / len(sentences):.1f} tokens a sentence, {1 - is_unknown.mean():.2%} known"
+    known = f"{len(ids.ids) / len(sentences):.1f} tokens per sentence, {1 - is_unknown.mean():.2%} known"
     bench.write(f"{kind}: {known}, {len(tokenizer):,} x {arguments.dimension} vectors")
     libraries = [OUR_NAME, *(name for name in arguments.peers if bench.installed(name.replace("-", "_")))]
     rows = np.split(is_unknown, ids.offsets[1:-1])
@@ -155,7 +155,7 @@ def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str],
 
 
 def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
-    """Compares a GRAN with the tokenizer of the folder and `torch.nn.LSTM` alone on as many tokens without padding."""
+    """Compare a GRAN with the tokenizer of the folder and `torch.nn.LSTM` alone on as many tokens without padding."""
     avg = SentenceEncoder.from_pretrained(folder)
     tokens = len(avg.token_ids(sentences).ids)
     torch.manual_seed(0)
@@ -166,7 +166,7 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
 
     @torch.inference_mode()
     def bare_rate(batch: int) -> float:
-        """Runs the network on whole batches, and returns sentences per second by the tokens that they have."""
+        """Run the network on whole batches, and return sentences per second by the tokens that they have."""
         vectors = torch.randn(batch, length, arguments.dimension)
         batches = tokens / (batch * length)
         whole = max(round(batches), 1)

@@ -1,11 +1,10 @@
-"""Measures how time, peak memory and disk space grow with the rows: one line a stage, with the exponents.
+"""Measure how time, peak memory and disk space grow with the number of rows: one line per stage, with the exponents.
 
-The pairs are random words by Zipf's law, the second side with some words changed, so that any number can be had.
-Each stage is a verb in a process of its own. Times are those of all processors together, from the kernel's own
-accounts, so that a busy machine changes them little.
+The pairs are random words by Zipf's law; some words of the second sentence are replaced. Each stage is a command in
+its own process. Times are CPU times of all threads, so that other load on the machine changes them little.
 
-The smallest size stands for what starting takes and is taken away before the exponents are computed, between the two
-largest sizes. `mine` grows with the square of the rows: measure it by itself, at fewer.
+The smallest size measures the start and is subtracted. Exponents are computed between the two largest sizes. `mine`
+grows with the square of the rows: measure it alone, with fewer rows.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Cost(NamedTuple):
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures all stages at all sizes, writes a table, and returns the exponents."""
+    """Measure all stages at all sizes, write a table, and return the exponents."""
     if len(arguments.rows) < 3 or list(arguments.rows) != sorted(set(arguments.rows)):
         raise UsageError("--rows must be three sizes or more, in ascending order")
     costs: dict[str, list[Cost]] = {name: [] for name in arguments.stages}
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def write_pairs(folder: Path, rows: int) -> None:
-    """Writes pairs as `pairs.tsv`, their sides as `first.txt` and `second.txt`, and some queries."""
+    """Write pairs as `pairs.tsv`, their sides as `first.txt` and `second.txt`, and some queries."""
     random = np.random.default_rng(0)
     words = np.array([f"{chr(97 + rank % 26)}w{rank}" for rank in range(_VOCABULARY)])
     shares = 1 / np.arange(1, _VOCABULARY + 1)
@@ -99,7 +98,7 @@ def write_pairs(folder: Path, rows: int) -> None:
 
 
 def measured(line: str, output: str | None, folder: Path, rows: int) -> Cost:
-    """Runs a verb in the folder and accounts for it."""
+    """Run a verb in the folder and account for it."""
     words = [*line.split(), *(["--output", output] if output else [])]
     command = [sys.executable, "-m", "hf_paraphrase", *words]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}

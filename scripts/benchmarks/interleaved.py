@@ -1,6 +1,6 @@
-"""What the benchmarks share: their arguments and data, taking turns, the table, the ratios and the way they end.
+"""Shared code of the benchmarks: arguments, data, turns, the table, the ratios and the exit code.
 
-The contestants of a benchmark take turns in one run, so that a slow minute of the machine affects all of them; the
+The contestants of a benchmark take turns in one run, so that a slow minute of the machine affects all of them. The
 first turn of each warms up and is not counted.
 """
 
@@ -37,7 +37,7 @@ ROUNDS = "timed turns of each contestant, after one more"
 CLOCK = ("wall", "seconds that pass, or those of all threads; with OMP_NUM_THREADS=1, of the work alone", list(CLOCKS))
 """A flag of several benchmarks: its default, its meaning and its choices."""
 Encode = Callable[..., Any]
-"""Takes sentences, and options of its library, and does with them what is timed."""
+"""Take sentences, and options of its library, and does with them what is timed."""
 Contestants = Mapping[str, Callable[[], float]]
 """What is timed, by name: each takes a turn and returns its rate."""
 
@@ -45,7 +45,7 @@ Contestants = Mapping[str, Callable[[], float]]
 def run_benchmark(
     run: Callable[[argparse.Namespace, Path], Mapping[str, Any]], about: str | None, flags: Mapping[str, Sequence[Any]]
 ) -> int:
-    """Runs a benchmark with its arguments and a temporary folder; writes those, and what it returns as a JSON object.
+    """Run a benchmark with its arguments and a temporary folder; write the arguments, and the result as a JSON object.
 
     A flag has its default, whose type the values have (a tuple for several), its meaning and perhaps choices. Returns
     the exit code.
@@ -72,14 +72,14 @@ def run_benchmark(
 
 
 def rate(count: int, work: Callable[[], Any], clock: str = "wall") -> float:
-    """Does some work on so many things and returns how many a second that is, by one of the `CLOCKS`."""
+    """Do some work on `count` things and return their number per second, by one of the `CLOCKS`."""
     start = CLOCKS[clock]()
     work()
     return count / (CLOCKS[clock]() - start)
 
 
 def installed(name: str) -> Any:
-    """Imports a library, or writes that it is left out and returns None."""
+    """Import a library, or writes that it is left out and return None."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -88,7 +88,7 @@ def installed(name: str) -> Any:
 
 
 def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wall", size: int | None = None) -> float:
-    """Encodes sentences, so many a call, and returns their rate."""
+    """Encode sentences, so many a call, and return their rate."""
     # model2vec switches the threads of `tokenizers` off for the whole process.
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     size = size or len(sentences)
@@ -97,7 +97,7 @@ def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wal
 
 
 def open_encoder(library: str, folder: str) -> Encode:
-    """Opens a folder with a peer, or with this package; returns its `encode`."""
+    """Open a folder with a peer, or with this package; return its `encode`."""
     if library == "model2vec":
         return partial(importlib.import_module(library).StaticModel.from_pretrained(folder).encode)
     if library == "sentence-transformers":
@@ -108,18 +108,18 @@ def open_encoder(library: str, folder: str) -> Encode:
 
 
 def first_call_rate(folder: str, sentences: list[str], clock: str) -> float:
-    """Opens a model of this package and returns the rate of its first call, for a new process."""
+    """Open a model of this package and return the rate of its first call, for a new process."""
     return sentences_per_second(SentenceEncoder.from_pretrained(folder).encode, sentences, clock)
 
 
 def words_tokenizer(sentences: Iterable[str], size: int) -> PreTrainedTokenizerFast:
-    """Builds a tokenizer of the words of sentences, which unused ones fill up to the size."""
+    """Build a tokenizer of the words of sentences, which unused ones fill up to the size."""
     words = sentence_vocabulary(sentences, max_size=size - 2)
     return build_word_level_tokenizer([*words, *(f"filler{number}" for number in range(size - 2 - len(words)))])
 
 
 def take_turns(contestants: Contestants, rounds: int) -> dict[str, list[float]]:
-    """Lets the contestants take turns, and returns the rates of the timed turns of each."""
+    """Let the contestants take turns, and return the rates of the timed turns of each."""
     rates: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds + 1):
         for name, turn in contestants.items():
@@ -131,9 +131,10 @@ def take_turns(contestants: Contestants, rounds: int) -> dict[str, list[float]]:
 def compare(
     unit: str, contestants: Contestants, rounds: int, keys: Mapping[str, str] | None = None, *, to_last: bool = False
 ) -> dict[str, float]:
-    """Lets the contestants take turns and writes a table of their rates, with ratios of the medians.
+    """Let the contestants take turns and write a table of their rates, with ratios of the medians.
 
-    A ratio is that of the first to each, or `to_last` of each to the last. Returns the lowest of each key.
+    A ratio divides the first rate by each rate, or with `to_last` each rate by the last. Returns the lowest ratio of
+    each key.
     """
     turns = take_turns(contestants, rounds)
     medians = {name: statistics.median(rates) for name, rates in turns.items()}
@@ -149,6 +150,6 @@ def compare(
 
 
 def write(line: str) -> None:
-    """Writes a line of the report to standard output, once for all processes."""
+    """Write a line of the report to standard output, once for all processes."""
     if is_main_process():
         print(line, flush=True)

@@ -1,7 +1,7 @@
-"""JoeyNMT's turns in `benchmarks/translate.py`: runs in its own interpreter, takes orders on stdin, answers on stdout.
+"""JoeyNMT's turns in `benchmarks/translate.py`: in its own interpreter, orders on stdin, answers on stdout.
 
-An order is a line of JSON. `{"do": "search", …}` builds a recurrent model of random weights on first use and answers
-with the seconds of one beam search of a batch; `{"do": "train", …}` with the seconds of some updates.
+An order is a line of JSON. For `{"do": "search", …}` the answer is the seconds of one beam search of a batch, with a
+recurrent model of random weights; for `{"do": "train", …}` the seconds of some updates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 @cache
 def build(do: str, vocabulary: int, embedding: int, hidden: int) -> tuple[Any, Any]:
-    """Builds a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout; and Adam."""
+    """Build a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout; and Adam."""
     special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
     ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
     units = [f"unit{number}" for number in range(vocabulary - 4)]
@@ -44,7 +44,7 @@ def build(do: str, vocabulary: int, embedding: int, hidden: int) -> tuple[Any, A
 
 
 def batch(order: dict[str, Any]) -> Any:
-    """Makes a batch of random sentences, to train on where the order has the length of their targets."""
+    """Make a batch of random sentences, to train on where the order has the length of their targets."""
     size, source, target = order["batch"], order["source"], order.get("target")
     generator = torch.Generator().manual_seed(0)
     units = torch.randint(4, order["vocabulary"], (size, source), generator=generator)

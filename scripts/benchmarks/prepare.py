@@ -1,10 +1,10 @@
-"""Times `prepare bitext` against the csv loader of `datasets` with a cleaning function in Python, in one run.
+"""Time `prepare bitext` against the csv loader of `datasets` with a cleaning function in Python, in one run.
 
-All read the same tab-separated file, leave out rows with an empty side, identical sides, too long ones, those of too
-different length and repeats, and write Parquet. The peer is what one writes by hand: `load_dataset("csv")` without
-quoting, a `map` over batches that keeps the good rows of each, a `filter` for repeats, `to_parquet`; it runs once in
-one process and once with one process a core. All must keep the same rows. Start-up and imports do not count. The ratio
-is the one to the faster of the two peers.
+All read the same tab-separated file, leave out rows with an empty side, identical sides, too long sides, sides of too
+different length, and repeats, and write Parquet. The peer is the usual code: `load_dataset("csv")` without quoting, a
+`map` over batches that keeps good rows, a `filter` for repeats, `to_parquet`; once in one process, and once in one
+process per core. All must keep the same rows. Start-up and imports do not count. The ratio compares with the faster
+peer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FLAGS = {
 
 
 def sample_file(path: Path, rows: int) -> Path:
-    """Writes sample pairs, joined by chance to sentences of one to three, some with a fault."""
+    """Write sample pairs, joined by chance to sentences of one to three, some with a fault."""
     pairs, draw, lines = sample_bitext()["train"], random.Random(0), list[str]()
     while len(lines) < rows:
         chosen = draw.choices(pairs, k=draw.randint(1, 3))
@@ -60,7 +60,7 @@ def sample_file(path: Path, rows: int) -> Path:
 
 
 def prepare_ours(path: Path, folder: Path) -> list[Path]:
-    """Prepares with this package."""
+    """Prepare with this package."""
     rules: dict[str, Any] = {"drop_identical": True, "max_length": MOST_WORDS, "max_length_ratio": MOST_RATIO}
     options = BitextSource(tsv=str(path), source_lang="fr", target_lang="en", drop_duplicates="pair", **rules)
     with SourceRows(options, work=folder) as rows:
@@ -69,7 +69,7 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
 
 
 def keep_good(batch: dict[str, list[str]], indices: list[int]) -> dict[str, list[Any]]:
-    """Keeps the good rows of a batch and gives them ids and languages: plain Python, as one writes it."""
+    """Keep the good rows of a batch and give them ids and languages: plain Python, as one writes it."""
     kept = []
     for index, source, target in zip(indices, batch["source"], batch["target"], strict=True):
         shorter, longer = sorted((len(source.split()), len(target.split())))
@@ -80,7 +80,7 @@ def keep_good(batch: dict[str, list[str]], indices: list[int]) -> dict[str, list
 
 
 def keep_first(batch: dict[str, list[str]], seen: set[int]) -> list[bool]:
-    """Marks the rows whose pair did not occur before."""
+    """Mark the rows whose pair did not occur before."""
     marks = []
     for key in map(hash, zip(batch["source"], batch["target"], strict=True)):
         marks.append(key not in seen)
@@ -89,7 +89,7 @@ def keep_first(batch: dict[str, list[str]], seen: set[int]) -> list[bool]:
 
 
 def prepare_datasets(path: Path, folder: Path, processes: int) -> list[Path]:
-    """Prepares with `datasets` and a cleaning function in Python."""
+    """Prepare with `datasets` and a cleaning function in Python."""
     layout: dict[str, Any] = {"delimiter": "\t", "column_names": ["source", "target"], "quoting": 3}
     layout["keep_default_na"] = False
     cache, features = str(folder / "cache"), datasets.Features.from_arrow_schema(BITEXT)
@@ -102,7 +102,7 @@ def prepare_datasets(path: Path, folder: Path, processes: int) -> list[Path]:
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures everything and returns the ratio."""
+    """Measure everything and return the ratio."""
     datasets.disable_progress_bars()
     path = sample_file(folder / "sample.tsv", arguments.rows)
     write(f"{path.stat().st_size / 1e6:,.0f} MB")
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     kept: dict[str, list[str]] = {}
 
     def turn(name: str) -> float:
-        """Prepares the file once, notes which rows are kept, and returns rows per second."""
+        """Prepare the file once, note which rows are kept, and return rows per second."""
         with tempfile.TemporaryDirectory(dir=folder) as work:
             files: list[Path] = []
             rows_a_second = rate(arguments.rows, lambda: files.extend(preparing[name](path, Path(work))))

@@ -1,10 +1,11 @@
-"""Scores and times our encoders and every peer that is installed or given, and draws quality against speed and size.
+"""Score and time our encoders and every peer that is installed or given; draw quality against speed and size.
 
-The peers are each `--teacher` and what model2vec distils of it by its defaults; WordLlama; and weighted character
-trigrams, which need no training and have no vectors: they are timed on pairs. Quality is that of `evaluate`: the mean
-of Pearson's r over the STS sets of paper 000 that are there, STS 2016 apart because settings are chosen on it. Speed
-is sentences a second from text to vectors, warm, on the same sentences in one run, by settings that suit each library
-on few cores (large batches, no processes of its own). A slow one gets so many that a turn takes about `--seconds`.
+The peers are each `--teacher`, the model that model2vec distils from it by default, WordLlama, and weighted character
+trigrams, which have no training and no vectors: they are timed on pairs. Quality is measured as by `evaluate`: the
+mean of Pearson's r over the available STS sets of Wieting et al. (2017), and separately STS 2016, on which settings
+were chosen. Speed is sentences per second from text to vectors, warm, on the same sentences in one run, with settings
+that suit each library on few cores (large batches, one process). Slow encoders get fewer sentences: a turn takes about
+`--seconds`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation import baselines
 from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.studies.figures import COLOURS, new_figure, plot_label, save_figure
+from hf_paraphrase.studies.report import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.tables import format_table, number
 
 _LARGER_BATCH = 256
@@ -88,12 +89,12 @@ def run(arguments: argparse.Namespace, folder: Path) -> Figures:
 
 
 def cell(value: float | None) -> str:
-    """Formats a figure, a small one to one decimal; a dash where there is none."""
+    """Format a figure, a small one to one decimal; a dash where there is none."""
     return number(value) if value is None or (value < 1000 and isinstance(value, float)) else f"{value:,.0f}"
 
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[Compared]:
-    """Opens everything, ours first."""
+    """Open everything, ours first."""
     for place in arguments.model:
         yield compared("hf_paraphrase", Path(place).name, place, ours=True)
     for count, place in enumerate(arguments.teacher):
@@ -109,7 +110,7 @@ def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[C
 
 
 def compared(library: str, name: str, place: str, *, ours: bool = False, **options: Any) -> Compared:
-    """Opens an encoder with a library, as its users do."""
+    """Open an encoder with a library, as its users do."""
     encode = partial(bench.open_encoder(library, place), **options)
     files = BUILTIN_FOLDERS.get(place, Path(place)).rglob("*")
     size = sum(path.stat().st_size for path in files if path.is_file())
@@ -117,7 +118,7 @@ def compared(library: str, name: str, place: str, *, ours: bool = False, **optio
 
 
 def wordllama(package: Any) -> Compared:
-    """Opens the table that is in the package `wordllama`."""
+    """Open the table that is in the package `wordllama`."""
     # It looks for the tokenizer in a folder `tokenizer` of the package, and then in `tokenizers` of its cache; the
     # package has `tokenizers`, so the package is named as the cache.
     root, kind = Path(package.__file__).parent, "l2_supercat"
@@ -128,7 +129,7 @@ def wordllama(package: Any) -> Compared:
 
 
 def weighted_trigrams() -> Compared:
-    """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
+    """Return the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
     similarity = baselines.UNTRAINED_BASELINES["weighted-trigrams"].similarity
     assert similarity is not None
     size = Path(baselines.__file__).with_name("english_trigrams.txt").stat().st_size
@@ -137,7 +138,7 @@ def weighted_trigrams() -> Compared:
 
 
 def quality(row: Compared, sets: Sequence[GradedSet]) -> dict[str, float]:
-    """Scores one encoder as `evaluate` does."""
+    """Score one encoder as `evaluate` does."""
     scored = score_with_similarity(row.similarity, sets) if row.similarity else score_with_encoder(row.encode, sets)
     sts = evaluate_scored(scored)
     mean = sts["means"]["22 sets"]
@@ -145,20 +146,20 @@ def quality(row: Compared, sets: Sequence[GradedSet]) -> dict[str, float]:
 
 
 def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[str]:
-    """Takes about as many sentences as take so long, by the second turn with a few."""
+    """Take about as many sentences as take so long, by the second turn with a few."""
     few = sentences[:_FEWEST]
     encode(few)
     return sentences[: max(int(seconds * bench.rate(len(few), lambda: encode(few))), _FEWEST)]
 
 
 def draw_picture(figures: Figures, column: str, ours: Collection[str], path: Path) -> None:
-    """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
+    """Draw quality against speed as PNG, with the size of each encoder as the area of its mark."""
     heads = ("sentences/s", column, "MB")
     speeds, qualities, sizes = (np.array([found[head] for found in figures.values()]) for head in heads)
     colours = [COLOURS[0] if name in ours else COLOURS[1] for name in figures]
     figure, axes = new_figure(8.6, 5.2)
     axis = axes[0, 0]
-    axis.set(xscale="log", xlabel="sentences a second, from text to vectors (logarithmic)")
+    axis.set(xscale="log", xlabel="sentences per second, from text to vectors (logarithmic)")
     axis.set(ylabel=f"STS, {column}: Pearson's r × 100", xlim=(min(speeds) / 1.8, max(speeds) * 2.6))
     axis.margins(y=0.14)
     axis.xaxis.set_major_formatter("{x:,.0f}")

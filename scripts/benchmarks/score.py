@@ -1,9 +1,9 @@
-"""Times the text measures of `score` against a plain Python loop over the same pairs, in one run.
+"""Time the text measures of `score` against a plain Python loop over the same pairs, in one run.
 
-The measures are length, overlap, BLEU, edit distance and repetition. The loop splits both sides with the same regular
-expression, calls `sacrebleu.sentence_bleu` (tokens as they are, add-one smoothing), counts shared n-grams and
-repetition with sets, and takes the edit distance from the same library as `score`, pair by pair, so that what is
-compared is the work around it. Both sides hold the pairs in memory.
+The measures are length, overlap, BLEU, edit distance and repetition. The loop splits both sentences with the same
+regular expression, calls `sacrebleu.sentence_bleu` (tokens unchanged, add-one smoothing), counts shared n-grams and
+repetition with sets, and computes the edit distance pair by pair with the same library. Both contestants hold the
+pairs in memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FLAGS = {
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures everything and returns the ratio."""
+    """Measure everything and return the ratio."""
     table = DataFolder(arguments.pairs).table("train", ["sentence1", "sentence2"])
     times = -(-arguments.rows // table.num_rows)
     table = pa.concat_tables([table] * times).slice(0, arguments.rows).combine_chunks()
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
-    """Scores pairs one by one."""
+    """Score pairs one by one."""
     from rapidfuzz.distance import Levenshtein
     from sacrebleu import sentence_bleu
 
@@ -80,7 +80,7 @@ def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
 
 
 def grams_of(tokens: list[str], order: int) -> list[Any]:
-    """Lists the n-grams of one order."""
+    """List the n-grams of one order."""
     return list(zip(*(tokens[place:] for place in range(order)), strict=False))
 
 

@@ -1,11 +1,10 @@
-"""Times the training of a word-averaging encoder: row-wise Adam, dense Adam and sentence-transformers, in one run.
+"""Time the training of a word-averaging encoder: row-wise Adam, dense Adam and sentence-transformers, in one run.
 
-All train the same pairs with the same vocabulary, dimension and batch size. A turn is a run of the Trainer from its
-start; its rate is that of the steps after the first tenth, so neither start-up nor the final checkpoint counts.
-sentence-transformers trains a `StaticEmbedding` with its `MultipleNegativesRankingLoss`, whose cost is that of our
-loss with the hardest negative: all cosines of a batch. Started by `torchrun --nproc-per-node 2`, the contestants of
-this package train in two processes with a joint batch twice as large, and a rate is that of both together, by the
-seconds of the first.
+All train on the same pairs with the same vocabulary, dimension and batch size. A turn is a run of the Trainer from its
+start. Its rate covers the steps after the first tenth, without start-up and final checkpoint. sentence-transformers
+trains a `StaticEmbedding` with `MultipleNegativesRankingLoss`, which costs as much as our loss with the hardest
+negative: all cosines of a batch. Started by `torchrun --nproc-per-node 2`, our contestants train in two processes with
+a joint batch twice as large, and a rate covers both processes, by the clock of the first.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ FLAGS = {
 
 
 class StepTimes(TrainerCallback):
-    """Notes when each update ended, by one of the `bench.CLOCKS`."""
+    """Note when each update ended, by one of the `bench.CLOCKS`."""
 
     def __init__(self, clock: str) -> None:
         self.now = bench.CLOCKS[clock]
         self.ends: list[float] = []
 
     def on_step_end(self, args: Any, state: TrainerState, *others: Any, **kwargs: Any) -> None:
-        """Notes the time."""
+        """Note the time."""
         self.ends.append(self.now())
 
 
 def pairs_per_second(trainer: Trainer, batch: int, clock: str) -> float:
-    """Trains and computes the rate over the updates after the first tenth."""
+    """Train and compute the rate over the updates after the first tenth."""
     times = StepTimes(clock)
     trainer.add_callback(times)
     trainer.train()
@@ -69,7 +68,7 @@ def pairs_per_second(trainer: Trainer, batch: int, clock: str) -> float:
 def train_sentence_transformers(
     arguments: argparse.Namespace, common: dict[str, Any], tokenizer: PreTrainedTokenizerFast, texts: pa.Table
 ) -> float:
-    """Trains with sentence-transformers and returns pairs per second."""
+    """Train with sentence-transformers and return pairs per second."""
     library = importlib.import_module("sentence_transformers")
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     losses = importlib.import_module("sentence_transformers.sentence_transformer.losses")
@@ -88,20 +87,20 @@ def train_sentence_transformers(
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures everything and returns the ratios."""
+    """Measure everything and return the ratios."""
     english = [pair.english for pair in sample_bitext()["train"]]
     # For speed it does not matter which sentences make a pair.
     texts = pa.table({"sentence1": english, "sentence2": [*english[1:], english[0]]})
     write_split(folder / "pairs", "train", [texts], PAIRS)
     tokenizer = bench.words_tokenizer(english, arguments.vocabulary)
     pairs = encode_pairs(folder / "pairs", tokenizer)
-    bench.write(f"{len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {process_count()} processes")
+    bench.write(f"{len(pairs.tokens) / len(pairs.keys):.1f} tokens per sentence, {process_count()} processes")
     # A checkpoint between two updates would count.
     common: dict[str, Any] = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True}
     common |= {"output_dir": str(folder / "training"), "per_device_train_batch_size": arguments.batch}
 
     def ours(steps: int, mega_batch: int = 1, *, dense: bool = False) -> float:
-        """Trains with this package and returns pairs per second."""
+        """Train with this package and return pairs per second."""
         torch.manual_seed(0)
         model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
         settings = AcceleratorSettings(device="cpu").trainer_arguments(

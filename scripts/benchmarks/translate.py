@@ -1,16 +1,16 @@
-"""Times beam search and training of RNNsearch against JoeyNMT, or translation by a transformer, in one run.
+"""Time beam search and training of RNNsearch against JoeyNMT, or translation by a transformer, in one run.
 
-JoeyNMT cannot share our environment: it runs in its own interpreter, `--joeynmt-python`, as a worker that is idle
-while others have their turn. Its model has no maxout layer and attends once more; sizes, batches, random weights and
-the number of threads are the same.
+JoeyNMT needs its own environment: it runs in the interpreter `--joeynmt-python`, as a worker that is idle during the
+turns of others. Its model has no maxout layer and one more attention step; sizes, batches, random weights and the
+number of threads are the same.
 
 In the search no hypothesis may end before the last step, so all do the same number of hypothesis-steps (sentences *
-beams * steps). `rescored`: the final lists of a search in bf16 get scores in fp32. Only we can search over candidates.
+beams * steps). `rescored`: the final lists of a search in bf16 get scores in fp32. Only we search over candidates.
 
-`--transformer` times instead how a Marian model of 6 + 6 layers, random weights, translates so many sentences: ours,
-which sorts them by length, uses bf16 where the processor has it and scores what it returns, against the loop around
-`generate` that users write, with batches in the order of the file. Every translation is as long as the longest source
-of its batch, so the rate counts units of the sources.
+`--transformer` times a Marian model of 6 + 6 layers with random weights instead. Our translator sorts sentences by
+length, uses bf16 if the processor supports it and scores its results. The peer is the usual loop around `generate`,
+with batches in the order of the file. Every translation is as long as the longest source of its batch, so the rate
+counts tokens of the sources.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ FLAGS = {
     "transformer": (0, "sentences of 4 to 40 units for a transformer, which alone is then timed"),
 }
 Peer = Callable[..., Contestants]
-"""Makes the contestant that does `count` things by an order; no contestant without JoeyNMT."""
+"""Make the contestant that does `count` things by an order; no contestant without JoeyNMT."""
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
-    """Measures everything and returns the ratios."""
+    """Measure everything and return the ratios."""
     if arguments.transformer:
         return measure_transformer(arguments)
     if arguments.joeynmt_python is None:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def measure_all(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, float]:
-    """Times search, and training at all hidden sizes; returns the ratios, of training the lowest."""
+    """Time search, and training at all hidden sizes; return the ratios, of training the lowest."""
     searched = measure_search(arguments, joeynmt)
     trained = [measure_training(arguments, hidden, joeynmt) for hidden in arguments.train_hidden]
     return searched | {key: min(ratios[key] for ratios in trained) for key in trained[0]}
@@ -86,7 +86,7 @@ def measure_all(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, float
 def joeynmt_contestant(
     worker: subprocess.Popen[str], arguments: argparse.Namespace, count: int, **order: Any
 ) -> Contestants:
-    """Returns what has JoeyNMT do `count` things by an order, which has the arguments and what differs from them."""
+    """Return what has JoeyNMT do `count` things by an order, which has the arguments and what differs from them."""
     order = {**vars(arguments), "threads": torch.get_num_threads(), **order}
 
     def turn() -> float:
@@ -98,7 +98,7 @@ def joeynmt_contestant(
 
 
 def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
-    """Makes a model of random weights, whose translations never end by themselves."""
+    """Make a model of random weights, whose translations never end by themselves."""
     torch.manual_seed(0)
     sizes = {"vocab_size": vocabulary, "embedding_size": embedding, "hidden_size": hidden}
     model = RnnSearchForConditionalGeneration(RnnSearchConfig(initialization="xavier", **sizes)).eval()
@@ -108,7 +108,7 @@ def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForCo
 
 
 def measure_search(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, float]:
-    """Times the search and returns the ratios."""
+    """Time the search and return the ratios."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden)
     rounded = copy.deepcopy(model).to(torch.bfloat16)
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
@@ -118,7 +118,7 @@ def measure_search(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, fl
 
     @torch.inference_mode()
     def search(searched: Any, candidates: torch.Tensor | None = None, scorer: Any = None) -> None:
-        """Searches a batch, over all units or candidates, and rescores the lists if a scorer is given."""
+        """Search a batch, over all units or candidates, and rescores the lists if a scorer is given."""
         found, _ = fast_beam_search(
             searched,
             sources,
@@ -156,7 +156,7 @@ def measure_search(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, fl
 def train(
     model: RnnSearchForConditionalGeneration, optimizer: Any, arguments: argparse.Namespace, bf16: bool
 ) -> float:
-    """Makes updates and returns target tokens per second."""
+    """Make updates and return target tokens per second."""
     model.train()
     shape = (arguments.train_batch, arguments.train_length)
     sources, labels = torch.randint(3, arguments.train_vocabulary, (2, *shape))
@@ -174,7 +174,7 @@ def train(
 
 
 def measure_training(arguments: argparse.Namespace, hidden: int, joeynmt: Peer) -> dict[str, float]:
-    """Times training and returns the ratios."""
+    """Time training and return the ratios."""
     length, batch, vocabulary = arguments.train_length, arguments.train_batch, arguments.train_vocabulary
     model = random_model(vocabulary, arguments.embedding, hidden)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0, fused=True)
@@ -187,7 +187,7 @@ def measure_training(arguments: argparse.Namespace, hidden: int, joeynmt: Peer) 
 
 
 def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
-    """Times both ways of translating with a transformer and returns the ratio."""
+    """Time both ways of translating with a transformer and return the ratio."""
     words = [f"w{unit}" for unit in range(arguments.vocabulary - 3)]
     tokenizer = build_word_level_tokenizer(words)
     tokenizer.add_special_tokens({"eos_token": "</s>"})
@@ -212,7 +212,7 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def marian_model(arguments: argparse.Namespace, tokenizer: Any) -> Any:
-    """Makes a model of random weights whose translations never end by themselves."""
+    """Make a model of random weights whose translations never end by themselves."""
     torch.manual_seed(0)
     sizes: dict[str, Any] = {"d_model": arguments.hidden, "vocab_size": len(tokenizer)}
     for side in ("encoder", "decoder"):

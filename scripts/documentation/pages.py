@@ -1,7 +1,4 @@
-"""Pages of the site that are made: of each verb its help, of each package its public names, and notebooks.
-
-Below the code of a notebook is what it printed when it was last run.
-"""
+"""Generated pages of the site: the help of each command, the public names of each package, and notebooks."""
 
 from __future__ import annotations
 
@@ -18,6 +15,7 @@ from typing import Any
 import hf_paraphrase
 from hf_paraphrase.commands.parser import VerbParser
 from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
+from hf_paraphrase.settings import option_of
 from stubs import function_stub
 
 PACKAGES = {
@@ -45,12 +43,12 @@ PACKAGES = {
 }
 """The packages and modules whose names are public, each with the title of its page."""
 _MORE = {"registry": ["Registry", "import_file"]}
-"""Public names of modules that list none."""
+"""Public names of modules without `__all__`."""
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def overview() -> str:
-    """Returns the Markdown of a list of all verbs by journey, each with a link to its page beside it."""
+    """Return the Markdown of the list of all commands, with links to their pages."""
     lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] VERB [flags]`; these are all verbs.", ""]
     for journey, verbs in JOURNEYS.items():
         lines += [f"## {title_of(journey)}", ""]
@@ -60,12 +58,12 @@ def overview() -> str:
 
 
 def title_of(journey: str) -> str:
-    """Returns the name of a journey as a heading."""
+    """Return the name of a journey as a heading."""
     return journey[0].upper() + journey[1:]
 
 
 def verb_page(verb: str, row: Verb) -> str:
-    """Returns the Markdown of the page of a verb, which is its help."""
+    """Return the Markdown of the page of a command: its help."""
     parts = [f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"]
     for kind in row.kinds or [None]:
         typed = f"{verb} {kind}" if kind else verb
@@ -76,7 +74,7 @@ def verb_page(verb: str, row: Verb) -> str:
 
 
 def public_names() -> dict[str, dict[str, Any]]:
-    """Returns for each package its public objects by name: those of `hf_paraphrase` first, then its others."""
+    """Return the public objects of each package by name; public names of `hf_paraphrase` come first."""
     found: dict[str, dict[str, Any]] = {package: {} for package in PACKAGES}
     for name in hf_paraphrase.__all__:
         if not name.startswith("__"):
@@ -96,7 +94,7 @@ def public_names() -> dict[str, dict[str, Any]]:
 
 
 def python_pages() -> dict[str, str]:
-    """Returns the Markdown of each page by its package."""
+    """Return the Markdown of each page by its package."""
     verbs = {recipe.settings: typed for typed, recipe in all_recipes().items()}
     return {package: _page(package, names, verbs) for package, names in public_names().items()}
 
@@ -112,13 +110,13 @@ def _page(package: str, names: dict[str, Any], verbs: dict[Any, str]) -> str:
         else:
             lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{package}'}.{name}", ""]
             if dataclasses.is_dataclass(value):
-                described = [field for field in dataclasses.fields(value) if "constraints" in field.metadata]
-                lines += [*(f"* `{field.name}`: {field.metadata['help']}" for field in described), ""]
+                helps = {field.name: option_of(field).help for field in dataclasses.fields(value)}
+                lines += [*(f"* `{name}`: {text}" for name, text in helps.items() if text), ""]
     return "\n".join(lines)
 
 
 def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
-    """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back."""
+    """Format the function of a command: signature, text and result; its parameters are the flags."""
     verb, _, kind = typed.partition(" ")
     page = f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
     text, *sections = re.split(r"^(Args|Returns):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
@@ -131,7 +129,7 @@ def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
 
 
 def _signature(name: str, recipe: Any) -> str:
-    """Returns the signature of the stubs, a parameter per line."""
+    """Return the signature in the stubs, one parameter per line."""
     (function,) = ast.parse(function_stub(name, recipe)).body
     assert isinstance(function, ast.FunctionDef)
     parameters = []
@@ -145,13 +143,13 @@ def _signature(name: str, recipe: Any) -> str:
 
 
 def notebook_page(path: Path) -> str:
-    """Returns the Markdown of a notebook."""
+    """Return the Markdown of a notebook."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return "\n\n".join(_markdown(cell) for cell in cells) + "\n"
 
 
 def printed(cell: dict[str, Any]) -> str:
-    """Returns what a cell of code showed as text: what it printed, and the value of its last line."""
+    """Return the text output of a code cell: printed lines, and the value of the last line."""
     shown = []
     for output in cell["outputs"]:
         if output["output_type"] == "stream" and output["name"] == "stdout":

@@ -23,14 +23,14 @@ from pages import PACKAGES, notebook_page, overview, python_pages, title_of, ver
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-"""Pages in the root of the repository, and what they are called on the site."""
+"""Pages in the root of the repository, and their names on the site."""
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 _EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):<code>(?:~[\w.]*\.)?")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages of the reference, which are created again each time, into the navigation."""
+    """Add the generated pages of the reference to the navigation."""
     verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
     for journey, names in JOURNEYS.items():
         verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})
@@ -44,7 +44,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds pages that are no files of `docs/`, and the files of the repository that pages link to."""
+    """Add the generated pages, and the files of the repository that pages link to."""
     made = {"reference/command_line/index.md": overview()}
     made |= {f"reference/command_line/{verb}.md": verb_page(verb, row) for verb, row in VERBS.items()}
     made |= {f"reference/python/{package}.md": text for package, text in python_pages().items()}
@@ -66,7 +66,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Leads links to places of the repository to where these are on the site."""
+    """Redirect links to files of the repository to their copies on the site."""
 
     def led(link: re.Match[str]) -> str:
         opened, name, anchor, closed = link.groups()
@@ -80,7 +80,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draws equations, and takes the names of roles away, which docstrings have for other readers."""
+    """Convert equations to MathML, and remove the Sphinx roles of docstrings."""
 
     def drawn(equation: re.Match[str]) -> str:
         display = "block" if equation[1] == "div" else "inline"
@@ -93,7 +93,7 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
 
 def _in_the_repository(page: str, name: str) -> str | None:
-    """Returns the path in the repository that a link of a page means; None where no such file exists."""
+    """Return the path in the repository to which a link leads; None if no such file exists."""
     if "://" in name or name.startswith("mailto:"):
         return None
     homes = {place: original for original, place in PAGES_OF_THE_ROOT.items()}
@@ -103,7 +103,7 @@ def _in_the_repository(page: str, name: str) -> str | None:
 
 
 def _page_of(target: str) -> str | None:
-    """Returns what the site calls a page of the repository; None for a file that is none."""
+    """Return the name of a page on the site; None for a file that is not a page."""
     if target in PAGES_OF_THE_ROOT:
         return PAGES_OF_THE_ROOT[target]
     if not target.startswith("docs/"):
@@ -113,5 +113,5 @@ def _page_of(target: str) -> str | None:
 
 
 def _place_of_file(target: str) -> str:
-    """Returns where a file of the repository is on the site: text under a name that makes browsers show it."""
+    """Return the path of a file on the site; text files end in .txt, so that browsers display them."""
     return f"files/{target}" if target.endswith((".png", ".svg")) else f"files/{target}.txt"

@@ -1,4 +1,4 @@
-"""Writes the `__init__.pyi` of each package, which gives type checkers and editors its public names and signatures.
+"""Write the `__init__.pyi` of each package, which gives type checkers and editors its public names and signatures.
 
 The public names are imported at first use, and the parameters of commands come from settings dataclasses; neither can
 be read from the source. `python scripts/documentation/stubs.py` writes the stubs, `--check` fails where one is stale.
@@ -20,7 +20,7 @@ from typing import Any
 
 import hf_paraphrase
 from hf_paraphrase.registry import EXPORTS
-from hf_paraphrase.settings import Recipe, constraints_of, default_of, is_written, plain_type, types_of_fields
+from hf_paraphrase.settings import Recipe, default_of, is_written, option_of, plain_type, types_of_fields
 
 ROOT = "hf_paraphrase"
 _HEADER = "# Written by scripts/documentation/stubs.py; run it after a change of public names or settings.\n"
@@ -44,7 +44,7 @@ _Input: TypeAlias = _Path | _Table | _Model | Mapping[str, _Table] | Sequence[Ma
 
 
 def packages() -> list[str]:
-    """Lists the packages that import their public names at first use."""
+    """List the packages that import their public names at first use."""
     for module in pkgutil.walk_packages(hf_paraphrase.__path__, f"{ROOT}."):
         if module.ispkg:
             importlib.import_module(module.name)
@@ -52,12 +52,12 @@ def packages() -> list[str]:
 
 
 def stub_path(package: str) -> Path:
-    """Returns the stub file of a package."""
+    """Return the stub file of a package."""
     return Path(importlib.import_module(package).__file__ or "").with_suffix(".pyi")
 
 
 def stub(package: str) -> str:
-    """Returns the text of the stub of a package, formatted."""
+    """Return the text of the stub of a package, formatted."""
     imports, functions = set[str](), list[str]()
     for name, module in EXPORTS[package].items():
         value = getattr(importlib.import_module(package), name)
@@ -75,7 +75,7 @@ def stub(package: str) -> str:
 
 
 def function_stub(name: str, recipe: Recipe[..., Any]) -> str:
-    """Returns the signature of a command's function, as it may be called."""
+    """Return the signature of a command's function, as it may be called."""
     hints = types_of_fields(recipe.settings)
     parameters = []
     # Parameters without a default are listed first, as in the help.
@@ -95,13 +95,13 @@ def _is_plain(default: Any) -> bool:
 
 def _parameter_type(field: dataclasses.Field[Any], hint: Any) -> str:
     values, is_list = plain_type(hint)
-    text = "_Path" if is_written(field) else "_Input" if constraints_of(field).path else values.__name__
+    text = "_Path" if is_written(field) else "_Input" if option_of(field).path else values.__name__
     text = f"{text} | Sequence[{text}]" if is_list else text
     return f"{text} | None" if type(None) in getattr(hint, "__args__", ()) else text
 
 
 def _imports_of_return_type(recipe: Any) -> set[str]:
-    """Returns the imports that the return type of a function needs, found in its module."""
+    """Return the imports that the return type of a function needs, found in its module."""
     module = inspect.unwrap(recipe).__module__
     tree = ast.parse(Path(inspect.getsourcefile(inspect.unwrap(recipe)) or "").read_text(encoding="utf-8"))
     annotation = ast.parse(str(inspect.signature(recipe).return_annotation))
@@ -122,7 +122,7 @@ def _formatted(text: str) -> str:
 
 
 def main() -> int:
-    """Writes all stubs, or lists those that are stale."""
+    """Write all stubs, or list stale stubs."""
     stale = 0
     for package in packages():
         path, text = stub_path(package), stub(package)

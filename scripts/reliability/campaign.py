@@ -1,9 +1,10 @@
-"""Kills verbs, fills the disk under them, runs two at once and damages their inputs, at random, for some minutes.
+"""Disturb commands at random for some minutes: kill them, fill the disk, run two at once, damage their inputs.
 
     python scripts/reliability/campaign.py --minutes 10 [--seed 0] [--cases avg bt] [--kinds kill] [--probe 17]
 
-Each probe takes the next case of cases.yaml and compares what it makes with an undisturbed run. A probe is repeated by
-its seed and number. The exit code is 1 if anything was found.
+Each probe takes the next case of cases.yaml and compares its output with an undisturbed run. Seed and number repeat a
+probe. The exit code is 0 without findings, 1 with findings, and 3 if every finding is a run that took too long, which
+may be due to a slow machine.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ from hf_paraphrase.commands.verbs import all_recipes
 
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 KINDS = ("kill", "full_disk", "two_at_once", "damaged_input")
+_FOUND, _TOO_SLOW = 1, 3
 
 
 @dataclass
 class Probes:
-    """Disturbs runs; each method returns what it found, a line each."""
+    """Disturb runs; each method returns a line per finding."""
 
     outputs: Outputs
 
     def kill(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
-        """Kills a run before one of its changes of the file system, up to three times, then lets it finish."""
+        """Kill a run before one of its changes of the file system, up to three times, then let it finish."""
         for _ in range(chance.choice((1, 1, 3))):
             ended = self._run(case, folder, self._change(case, chance), kill)
             if ended.code != -9:
@@ -49,7 +51,7 @@ class Probes:
         return self._finished(case, folder)
 
     def full_disk(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
-        """Lets no file grow any more from some change of the file system on, then lets the run finish with room."""
+        """Limit the size of files from some change of the file system on, then let the run finish without a limit."""
         room = chance.choice((0, 0, 1, 100, 5_000)), resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         act = partial(resource.setrlimit, resource.RLIMIT_FSIZE, room)
         ended = self._run(case, folder, self._change(case, chance), act)
@@ -59,7 +61,7 @@ class Probes:
         return self._finished(case, folder)
 
     def two_at_once(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
-        """Starts two runs on one output at almost the same time: one of them wins, the other one is refused."""
+        """Start two runs on one output at almost the same time: the second is refused."""
         if case.in_parts:
             return []
         words = case.words(self.outputs.paths(case))
@@ -72,7 +74,7 @@ class Probes:
         return self._compared(case, folder / "run")
 
     def damaged_input(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
-        """Damages a file of the inputs at random: the run is refused in one line, or does without it."""
+        """Damage an input file at random: the run is refused in one line, or does not need the file."""
         paths = self.outputs.paths(case)
         name = chance.choice(sorted(paths))
         shutil.copytree(paths[name] if name == "sample" else paths[name].parent, folder / "input")
@@ -84,7 +86,8 @@ class Probes:
             return []
         if ended.code != 2 or len(ended.errors) != 1 or ended.has_traceback:
             return [f"{path.relative_to(folder)} damaged: ended with {ended.code}: {ended.stderr[-500:]}"]
-        return [f"left over: {entry}" for entry in left_over(folder / "run")]
+        # A part leaves the state of the job to the other parts.
+        return [] if case.in_parts else [f"left over: {entry}" for entry in left_over(folder / "run")]
 
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))
@@ -94,7 +97,7 @@ class Probes:
         return run(case.words(self.outputs.paths(case), *more), folder / "run", at, *act)
 
     def _finished(self, case: Case, folder: Path) -> list[str]:
-        """Lets a disturbed run finish and compares its output with that of an undisturbed one."""
+        """Let a disturbed run finish, and compare its output with the output of an undisturbed run."""
         ended = self._run(case, folder)
         complete = ended.code == 2 and not case.resumes and (folder / "run" / case.output).exists()
         if ended.code != 0 and not complete:
@@ -108,7 +111,7 @@ class Probes:
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
-    """Returns a content that is cut off, empty, has a wrong bit, or something in it that does not belong there."""
+    """Cut a content off, empty it, flip a bit of it, or insert bytes into it."""
     start, end = sorted(chance.choices(range(len(content) + 1), k=2))
     garbage = chance.choice((b"\x00", b"\xff\xfe", b"\n", b"\t", b'"', b"{", b"nan", b"1e400", b"-1", b"null"))
     bit = bytes([content[start] ^ 1 << chance.randrange(8)]) if start < len(content) else b""
@@ -117,42 +120,54 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs the campaign; returns the exit code."""
+    """Run the campaign; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", nargs="+", choices=CASES, metavar="CASE", help="default: all")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--probe", type=int, help="repeats this probe alone and keeps its folder")
+    parser.add_argument("--probe", type=int, help="repeat this probe alone and keep its folder")
     parsed = parser.parse_args(words)
     os.environ.update(_ENVIRONMENT)
-    # What verbs need is imported here, so that forks need not.
+    # Imported once, for all forks.
     all_recipes()
     gc.freeze()
     work = Path(tempfile.mkdtemp(prefix="reliability."))
     probes = Probes(Outputs(work / "undisturbed", run))
     cases = [CASES[name] for name in parsed.cases or CASES if CASES[name].writes and not CASES[name].for_others]
     until, number = time.monotonic() + 60 * parsed.minutes, parsed.probe or 0
-    tried, findings = collections.Counter[str](), collections.Counter[str]()
+    tried, findings, slow = collections.Counter[str](), collections.Counter[str](), 0
     while time.monotonic() < until:
         kind, case = parsed.kinds[number % len(parsed.kinds)], cases[number // len(parsed.kinds) % len(cases)]
         folder = work / "probe" / str(number)
-        before = {name: contents(path) for name, path in probes.outputs.paths(case).items()}
-        found = getattr(probes, kind)(case, random.Random(f"{parsed.seed} {number}"), folder)
-        found += [f"input changed: {name}" for name, held in before.items() if contents(probes.outputs[name]) != held]
+        lines: list[str] = []
+        try:
+            lines = probe(probes, kind, case, random.Random(f"{parsed.seed} {number}"), folder)
+            findings[kind] += len(lines)
+        except TimeoutError as error:
+            slow += 1
+            lines = [f"too slow: {error}"]
         tried[kind] += 1
-        findings[kind] += len(found)
-        for line in found:
+        for line in lines:
             print(f"probe {number}, {kind} of {case.name}: {line}", flush=True)
         if parsed.probe is not None:
             print(folder)
-            return 1 if found else 0
+            break
         shutil.rmtree(folder, ignore_errors=True)
         number += 1
-    shutil.rmtree(work)
-    for kind in parsed.kinds:
-        print(f"{kind:14}{tried[kind]:6} probes {findings[kind]:4} findings, seed {parsed.seed}")
-    return 1 if findings.total() else 0
+    if parsed.probe is None:
+        shutil.rmtree(work)
+        for kind in parsed.kinds:
+            print(f"{kind:14}{tried[kind]:6} probes {findings[kind]:4} findings, seed {parsed.seed}")
+    return _FOUND if findings.total() else _TOO_SLOW if slow else 0
+
+
+def probe(probes: Probes, kind: str, case: Case, chance: random.Random, folder: Path) -> list[str]:
+    """Run one probe; return a line per finding, changed inputs included."""
+    before = {name: contents(path) for name, path in probes.outputs.paths(case).items()}
+    findings: list[str] = getattr(probes, kind)(case, chance, folder)
+    changed = [name for name, content in before.items() if contents(probes.outputs[name]) != content]
+    return findings + [f"input changed: {name}" for name in changed]
 
 
 if __name__ == "__main__":

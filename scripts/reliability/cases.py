@@ -1,7 +1,7 @@
-"""One small run of every verb and important variant: the rows of `cases.yaml`, what they make, and how it differs.
+"""One small run of every command and important variant: the rows of `cases.yaml`, their outputs, and how these differ.
 
-The tests of all verbs and the campaign of reliability take their command lines from here. `{nmt}` in the words of a
-case is the output of the case `nmt`, `{sample}` the folder of the raw files.
+The tests of all commands and the reliability campaign use these command lines. In them `{nmt}` is the output of the
+case `nmt`, and `{sample}` the folder of the raw files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from filelock import FileLock
 
 from forks import Ended
 from hf_paraphrase.commands.verbs import recipe_and_flags
-from hf_paraphrase.settings import constraints_of, flag
+from hf_paraphrase.settings import flag, option_of
 from sample import write_sample
 
 _TIMES = re.compile(r"seconds|runtime|per_second|duration|elapsed|interruptions|total_flos|peak_memory")
@@ -70,10 +70,10 @@ class Case:
     def resumes(self) -> bool:
         """Whether `--resume` applies to this run."""
         field = self.settings.get("resume")
-        return field is not None and all(flag(name) in self.line.split() for name in constraints_of(field).only_with)
+        return field is not None and all(flag(name) in self.line.split() for name in option_of(field).only_with)
 
     def words(self, paths: dict[str, Path], *more: str) -> list[str]:
-        """Returns the words of the command line."""
+        """Return the words of the command line."""
         words = [_INPUT.sub(lambda match: f"{paths[match[1]]}{match[2]}", word) for word in self.line.split()]
         return [*words, *(["--output", self.output] if self.writes else []), *more]
 
@@ -86,7 +86,7 @@ CASES = {
 
 
 class Outputs:
-    """Makes the output of each case once, when it is first asked for, in a folder that several processes may share."""
+    """Make the output of each case once, when it is first asked for, in a folder that several processes may share."""
 
     def __init__(self, folder: Path, run: Callable[[list[str], Path], Ended]) -> None:
         self.folder = folder
@@ -104,11 +104,11 @@ class Outputs:
         return self.folder / name
 
     def paths(self, case: Case) -> dict[str, Path]:
-        """Returns the paths of all that a case reads."""
+        """Return the paths of all that a case reads."""
         return {name: self[name] for name, _ in case.inputs}
 
     def run_of(self, name: str) -> Ended:
-        """Returns how the undisturbed run of a case ended."""
+        """Return how the undisturbed run of a case ended."""
         case, folder, record = CASES[name], self.folder / name, self.folder / f"{name}.json"
         words = case.words(self.paths(case))
         with FileLock(self.folder / f"{name}.lock"):
@@ -124,7 +124,7 @@ class Outputs:
 
 
 def differences(expected: Path, found: Path) -> list[str]:
-    """Names the files of two outputs, files or folders, that are not the same.
+    """Name the files of two outputs, files or folders, that are not the same.
 
     Files are compared byte for byte, without times in JSON, tables and cards, and the interruptions of a run.
     """
@@ -135,14 +135,14 @@ def differences(expected: Path, found: Path) -> list[str]:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Reads a file or all files of a folder, by their names in it."""
+    """Read a file or all files of a folder, by their names in it."""
     if path.is_file():
         return {path.suffix: path.read_bytes()}
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
 def left_over(folder: Path, *outputs: Path) -> list[str]:
-    """Names what a run left in its folder beside its output: all but the empty files of locks."""
+    """List the files that a run left in its folder, without its outputs and the empty lock files."""
     names = {output.name for output in outputs}
     others = [entry for entry in folder.iterdir() if entry.name not in names]
     return sorted(entry.name for entry in others if entry.is_dir() or entry.stat().st_size > 0)

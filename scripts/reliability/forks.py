@@ -1,7 +1,7 @@
-"""Runs a verb in a fork of this process, and stops, kills or starves it at one of its changes of the file system.
+"""Run a command in a fork of this process, and stop, kill or starve it before one of its changes of the file system.
 
-A fork costs milliseconds where a new process costs seconds of imports. Changes are counted by Python's audit hooks:
-those that native code makes do not count.
+A fork costs milliseconds; a new process costs seconds of imports. Python's audit hooks count the changes, so changes
+by native code do not count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SECONDS = 120
 
 
 def kill() -> None:
-    """Kills the process that calls it."""
+    """Kill the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -51,7 +51,7 @@ class Ended(NamedTuple):
 
 
 class _Changes:
-    """Counts changes of the file system below a folder, and acts before one of them."""
+    """Count changes of the file system below a folder, and acts before one of them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -61,11 +61,11 @@ class _Changes:
         sys.addaudithook(self._hook)
 
     def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = kill) -> None:
-        """Starts to count from 1; `act` is called before the change `at`, if there is one."""
+        """Start to count from 1; `act` is called before the change `at`, if there is one."""
         self.count, self._folder, self._at, self._act = 0, f"{os.path.realpath(folder)}{os.sep}", at, act
 
     def end(self) -> int:
-        """Stops to count and returns the count."""
+        """Stop to count and return the count."""
         self._folder = None
         return self.count
 
@@ -88,7 +88,7 @@ CHANGES = _Changes()
 
 
 def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
-    """Runs a verb in a folder, in this process; `act` is called before the change `at` of the file system."""
+    """Run a verb in a folder, in this process; `act` is called before the change `at` of the file system."""
     from hf_paraphrase.commands import main
 
     printed, logged = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
@@ -113,7 +113,7 @@ class Fork:
         answer.close()
 
     def end(self) -> Ended:
-        """Waits for its end; a run that is killed leaves its code alone, minus the number of the signal."""
+        """Wait for its end; a run that is killed leaves its code alone, minus the number of the signal."""
         if not self._answer.poll(_SECONDS):
             self._process.kill()
             raise TimeoutError(f"no end after {_SECONDS} seconds")
@@ -139,5 +139,5 @@ def _answer(answer: Connection, words: Sequence[str], folder: Path, at: int, act
 
 
 def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
-    """Runs a verb in a fork to its end."""
+    """Run a verb in a fork to its end."""
     return Fork(words, folder, at, act).end()

@@ -1,4 +1,4 @@
-"""Raw files of some hundred sentences of the built-in sample, in the formats that the verbs read."""
+"""Raw files of some hundred sentences of the built-in sample, in the formats that the commands read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SYNSETS: Synsets = {
 
 
 def write_sample(folder: Path) -> None:
-    """Writes raw files of some hundred sentences of the built-in sample, in every format that is read."""
+    """Write raw files of some hundred sentences of the built-in sample, in every format that is read."""
     folder.mkdir(parents=True)
     # Of short sentences a small model learns soon where they end.
     bitext = sorted(sample_bitext(8_000)["train"], key=lambda pair: len(pair.french) + len(pair.english))[200:600]
@@ -75,7 +75,7 @@ def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def write_wordnet(folder: Path, synsets: Synsets = SYNSETS) -> Path:
-    """Writes synsets as files of WordNet; the places of those in the data files are in bytes."""
+    """Write synsets as files of WordNet, with byte offsets into the data files."""
     folder.mkdir(parents=True)
     head = "  1 This software and database is being provided to you.  \n  2 WordNet 3.0 Copyright 2006.  \n"
     letters = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}

@@ -1,9 +1,9 @@
-"""Compares classifiers of sentences on TREC, MR, CR and SUBJ: 20 rows per class, and all rows.
+"""Compare classifiers of sentences on TREC, MR, CR and SUBJ: with 20 rows per class, and with all rows.
 
     python scripts/studies/classifiers.py DATA [--tasks TREC CR] [--model builtin] [--few-seeds 3] [--model2vec]
 
-DATA is a folder with the transfer tasks of SentEval. TREC has a test part; of the other tasks a tenth of the rows is
-held out. The table has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of
+DATA is a folder with the transfer tasks of SentEval. TREC has a test part; a tenth of the rows of the remaining tasks
+is held out. The table has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of
 `train-supervised` with a frozen and a fine-tuned encoder, and with --model2vec of model2vec's own classifier.
 """
 
@@ -29,7 +29,7 @@ FEW = 20
 
 
 def read_task(folder: Path, name: str) -> tuple[Rows, Rows]:
-    """Reads the training and the test rows of a task."""
+    """Read the training and the test rows of a task."""
     parts = find_transfer_tasks(folder, [name])[0][name]
     texts, labels = parts["train"].sides[0], [str(label) for label in parts["train"].gold]
     if "test" in parts:
@@ -41,7 +41,7 @@ def read_task(folder: Path, name: str) -> tuple[Rows, Rows]:
 
 
 def draw_few(rows: Rows, seed: int) -> Rows:
-    """Draws 20 rows of each class."""
+    """Draw 20 rows of each class."""
     generator, labels = np.random.default_rng(seed), np.array(rows[1])
     drawn: list[int] = []
     for label in sorted({*rows[1]}):
@@ -51,12 +51,12 @@ def draw_few(rows: Rows, seed: int) -> Rows:
 
 
 def predict_tfidf(train: Rows, texts: Sequence[str]) -> Sequence[str]:
-    """Classifies by TF-IDF of words and a logistic regression with scikit-learn's defaults."""
+    """Classify by TF-IDF of words and a logistic regression with scikit-learn's defaults."""
     return make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000)).fit(*train).predict(texts).tolist()
 
 
 def predict_ours(model: str, **options: Any) -> Callable[[Rows, Sequence[str]], Sequence[str]]:
-    """Makes a function that classifies by `train-supervised`."""
+    """Make a function that classifies by `train-supervised`."""
 
     def predict(train: Rows, texts: Sequence[str]) -> Sequence[str]:
         data = [{"text": text, "label": label} for text, label in zip(*train, strict=True)]
@@ -67,7 +67,7 @@ def predict_ours(model: str, **options: Any) -> Callable[[Rows, Sequence[str]], 
 
 
 def predict_model2vec(train: Rows, texts: Sequence[str]) -> Sequence[str]:
-    """Classifies by the classifier of model2vec on its model potion-base-8M, which must be in the cache."""
+    """Classify by the classifier of model2vec on its model potion-base-8M, which must be in the cache."""
     from model2vec.train import StaticModelForClassification
 
     classifier = StaticModelForClassification.from_pretrained(model_name="minishlab/potion-base-8M")
@@ -75,7 +75,7 @@ def predict_model2vec(train: Rows, texts: Sequence[str]) -> Sequence[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints the table."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--tasks", nargs="+", default=["TREC", "MR", "CR", "SUBJ"])

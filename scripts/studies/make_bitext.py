@@ -1,4 +1,4 @@
-"""Makes bitext of words and help texts with English, and lists of frequent words, for a model that is published.
+"""Make bitext of words and help texts with English, and lists of frequent words, for a model to publish.
 
     python scripts/studies/make_bitext.py --packages DIR --output OUT
 
@@ -49,13 +49,13 @@ Pairs = Iterator[tuple[str, str]]
 
 
 def position(digits: str) -> int:
-    """Reads a number in the digits of dictd's index files."""
+    """Read a number in the digits of dictd's index files."""
     return sum(_DIGITS.index(digit) << 6 * place for place, digit in enumerate(reversed(digits)))
 
 
 @cache
 def senses(packages: Path, source: str, target: str) -> dict[tuple[str, str], str]:
-    """Reads the translations of each word and explanation of a dictionary of WikDict; nothing if there is none."""
+    """Read the translations of each word and explanation of a dictionary of WikDict; nothing if there is none."""
     found: dict[tuple[str, str], str] = {}
     for index in packages.rglob(f"freedict-{source}-{target}.index"):
         text = gzip.decompress(index.with_suffix(".dict.dz").read_bytes())
@@ -76,7 +76,7 @@ def senses(packages: Path, source: str, target: str) -> dict[tuple[str, str], st
 
 
 def dictionary(packages: Path, language: str) -> Pairs:
-    """Streams words of a language and of English."""
+    """Stream words of a language and of English."""
     other = LANGUAGES[language]
     for (word, _), english in senses(packages, other, "eng").items():
         yield word, english
@@ -90,7 +90,7 @@ def dictionary(packages: Path, language: str) -> Pairs:
 
 
 def names(path: Path) -> dict[str, str]:
-    """Reads the names of a file of the CLDR by their places."""
+    """Read the names in a file of the CLDR, by their paths."""
     found: dict[str, str] = {}
 
     def read(element: ElementTree.Element, place: str) -> None:
@@ -106,17 +106,17 @@ def names(path: Path) -> dict[str, str]:
 
 
 def cldr(packages: Path, language: str) -> Pairs:
-    """Streams names, and keywords of emoji, of a language and of English."""
+    """Stream names, and keywords of emoji, of a language and of English."""
     for english_file in [file for kind in ("annotations", "main") for file in packages.rglob(f"common/{kind}/en.xml")]:
         file = english_file.with_name(f"{language}.xml")
         english = names(english_file) if file.exists() else {}
         for place, name in names(file).items() if english else ():
-            if place in english and "↑" not in name:  # the arrows stand for what the parent language has
+            if place in english and "↑" not in name:  # arrows refer to the parent language
                 yield name.replace(" | ", ", "), english[place].replace(" | ", ", ")
 
 
 def help_pages(packages: Path, language: str) -> Pairs:
-    """Streams the paragraphs of those pages of GNOME's help that have as many in both languages."""
+    """Stream the paragraphs of those pages of GNOME's help that have as many in both languages."""
     for english_page in sorted(packages.rglob("help/C/*/*.page")):
         folder = english_page.parents[2] / REGIONS.get(language, language)
         page = folder / english_page.relative_to(english_page.parents[1])
@@ -126,14 +126,14 @@ def help_pages(packages: Path, language: str) -> Pairs:
 
 
 def paragraphs(path: Path) -> list[str]:
-    """Lists the texts of a page."""
+    """List the texts of a page."""
     found = ElementTree.parse(path).getroot().iter()  # noqa: S314, a package of the system
     found = (item for item in found if isinstance(item.tag, str) and item.tag.rpartition("}")[2] in _PARAGRAPHS)
     return [" ".join("".join(item.itertext()).split()) for item in found]
 
 
 def office_help(packages: Path, language: str) -> Pairs:
-    """Streams the paragraphs of LibreOffice's help that have one id in both languages and are translated."""
+    """Stream the paragraphs of LibreOffice's help that have one id in both languages and are translated."""
     for english_page in (
         sorted(packages.rglob("libreoffice/help/en-US/text/**/*.html")) if language in OFFICE_HELP else ()
     ):
@@ -145,14 +145,14 @@ def office_help(packages: Path, language: str) -> Pairs:
 
 
 def office_paragraphs(path: Path) -> dict[str, str]:
-    """Reads the texts of a page of LibreOffice's help by the ids of its paragraphs."""
+    """Read the texts of a page of LibreOffice's help by the ids of its paragraphs."""
     content = path.read_text(encoding="utf-8") if path.exists() else ""
     found = {name: html.unescape(re.sub(r"<[^>]*>", "", text)) for name, text in _OFFICE_PARAGRAPH.findall(content)}
     return {name: " ".join(text.split()) for name, text in found.items()}
 
 
 def frequent(language: str) -> Iterator[str]:
-    """Streams lines of one word each, repeated by frequency; none for a language that wordfreq lacks."""
+    """Stream lines of one word each, repeated by frequency; none for a language that wordfreq lacks."""
     if language not in available_languages("small"):
         return
     for word, share in get_frequency_dict(language, wordlist="small").items():
@@ -164,7 +164,7 @@ SOURCES = (dictionary, cldr, help_pages, office_help)
 
 
 def main() -> None:
-    """Writes the files."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)

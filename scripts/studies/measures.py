@@ -59,7 +59,7 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """Pairs with a human label or score each (n,), and the scores beside labels where they exist (n,)."""
+    """Pairs with human labels or scores (n,), and for labels the scores, if they exist (n,)."""
 
     first: list[str]
     second: list[str]

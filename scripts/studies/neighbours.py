@@ -77,7 +77,7 @@ class Neighbours:
 
 
 def words_of(text: str) -> list[str]:
-    """Splits a text at spaces, without case and punctuation around the words."""
+    """Split a text at spaces, without case and punctuation around the words."""
     words = (word.strip('.,;:!?"()[]“”«»…-').lower() for word in text.split())
     return [word for word in words if word]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.figures import COLOURS, new_figure, plot_label, save_figure
+from hf_paraphrase.studies.report import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.tables import format_table
 from hf_paraphrase.training.verdicts import Interval, difference, spread
 

@@ -1,23 +1,34 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from small_runs import bitext_of, job, number_pairs, write_bitext
+from small_runs import bitext_of, job, number_pairs, record, run, write_bitext
 from tiny_encoders import change_json, new_model
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
+from hf_paraphrase.translation.bitext import are_different, check_languages
+from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import BeamSearchConfig
+
+TEST = ("--split", "test")
+
+
+def rows_of(folder):
+    return DataFolder(folder).table().to_pylist()
 
 
 def skipped(folder):
@@ -34,8 +45,8 @@ def test_load_dataset_opens_it_with_the_columns_and_types_of_the_contract(transl
 
 
 def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translated, awkward_bitext):
-    rows = DataFolder(translated).table().to_pylist()
-    bitext = {row["id"]: row for row in DataFolder(awkward_bitext).table().to_pylist()}
+    rows = rows_of(translated)
+    bitext = {row["id"]: row for row in rows_of(awkward_bitext)}
     order = [row["id"] for row in rows if row["rank"] == 0]
     left_out = {entry["id"] for entry in skipped(translated)}
     assert order == [name for name in bitext if name not in left_out]
@@ -61,24 +72,24 @@ def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_m
         ("train-9", f"source of {lengths[0]} units, more than 50"),
         ("train-10", f"source of {lengths[1]} units, more than 50"),
     ]
-    record = json.loads((translated / "provenance.json").read_text())
-    assert record["results"]["sentences"] == 17 and record["results"]["skipped_sentences"] == len(skipped(translated))
-    assert record["results"]["pairs"] == DataFolder(translated).table().num_rows
-    assert {item["name"] for item in record["inputs"]} == {"tiny", "awkward"}
+    made = record(translated)
+    assert made["results"]["sentences"] == 17 and made["results"]["skipped_sentences"] == len(skipped(translated))
+    assert made["results"]["pairs"] == DataFolder(translated).count()
+    assert {item["name"] for item in made["inputs"]} == {"tiny", "awkward"}
 
 
 def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32(tiny_model, tiny_bitext, tmp_path):
-    words = ["--split", "test", "--num-beams", "12", "--num-return-sequences", "8", "--precision"]
+    words = [*TEST, "--num-beams", "12", "--num-return-sequences", "8", "--precision"]
     found = []
     for name in ("bf16", "fp32"):
         assert job(tiny_model, tiny_bitext, tmp_path / name, *words, name) == 0
-        rows = DataFolder(tmp_path / name).table().to_pylist()
+        rows = rows_of(tmp_path / name)
         found.append({(row["id"], row["sentence2"], row["num_tokens"]): row["log_prob"] for row in rows})
     rounded, exact = found
     common = rounded.keys() & exact.keys()
     assert len(common) >= 0.5 * len(exact)
     assert sum(abs(rounded[key] - exact[key]) < 1e-4 for key in common) >= 0.9 * len(common)
-    assert json.loads((tmp_path / "bf16" / "provenance.json").read_text())["results"]["search"]["bf16"]
+    assert record(tmp_path / "bf16")["results"]["search"]["bf16"]
 
 
 def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
@@ -90,9 +101,9 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
     for model, expected in ((tiny_model, {"One, Élan", "TWO"}), (lower, {"one, élan", "two"})):
         output = tmp_path / f"pairs_{model.name}"
         assert job(model, bitext, output) == 0
-        assert {row["sentence1"] for row in DataFolder(output).table().to_pylist()} == expected
-        card, record = (output / "README.md").read_text(), json.loads((output / "provenance.json").read_text())
-        assert record["results"]["lower_case"] is (model == lower)
+        assert {row["sentence1"] for row in rows_of(output)} == expected
+        card = (output / "README.md").read_text()
+        assert record(output)["results"]["lower_case"] is (model == lower)
         assert ("both sides are lower-cased" in card) is (model == lower)
         assert ("Both sides have capitals" in card) is (model != lower)
 
@@ -138,7 +149,7 @@ def test_a_sentence_that_is_too_much_for_the_memory_is_recorded_and_the_others_a
     tiny_model, bitext, tmp_path, monkeypatch, error
 ):
     assert job(tiny_model, bitext, tmp_path / "undisturbed") == 0
-    rows = DataFolder(tmp_path / "undisturbed").table().to_pylist()
+    rows = rows_of(tmp_path / "undisturbed")
     bad = rows[len(rows) // 2]
     _, tokenizer = load_translation_model(tiny_model)
     ids = list(tokenizer(bad["source"])["input_ids"])
@@ -152,7 +163,7 @@ def test_a_sentence_that_is_too_much_for_the_memory_is_recorded_and_the_others_a
     monkeypatch.setattr(translators, "translate_batch", translate_batch)
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     assert {"id": bad["id"], "reason": "the search ran out of memory"} in skipped(tmp_path / "pairs")
-    found = DataFolder(tmp_path / "pairs").table().to_pylist()
+    found = rows_of(tmp_path / "pairs")
     expected = [row for row in rows if row["id"] != bad["id"]]
     # Another number of sentences in a batch is another rounding.
     assert [row.pop("log_prob") for row in found] == pytest.approx([row.pop("log_prob") for row in expected], abs=1e-4)
@@ -186,3 +197,73 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
     assert DataFolder(tmp_path / "pairs").table().num_rows == 0
     assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
     assert "12 of 12 sentences have no pair" in capsys.readouterr().err
+
+
+# ----- lexical tables and candidates
+
+
+@pytest.fixture(scope="session")
+def table(tiny_model, tiny_bitext, tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "lexical_table.safetensors"
+    words = ["--model", tiny_model, "--bitext", tiny_bitext, "--output", path, "--iterations", 10]
+    assert run("lexical-table", *words) == 0
+    return path
+
+
+def test_all_units_as_candidates_give_the_same_pairs(table, tiny_model, tiny_bitext, tmp_path):
+    assert job(tiny_model, tiny_bitext, tmp_path / "free", *TEST) == 0
+    words = ["--lexical-table", str(table), "--candidates-frequent", "1000", "--candidates-per-unit", "0"]
+    assert job(tiny_model, tiny_bitext, tmp_path / "all", *TEST, *words) == 0
+    assert rows_of(tmp_path / "all") == rows_of(tmp_path / "free")
+    assert "candidate vocabulary" in (tmp_path / "all" / "README.md").read_text()
+    assert "candidate vocabulary" not in (tmp_path / "free" / "README.md").read_text()
+
+
+def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the_whole_model(
+    table, tiny_model, tiny_bitext, tmp_path
+):
+    model, tokenizer = load_translation_model(tiny_model)
+    words = ["--lexical-table", str(table), "--candidates-frequent", "5", "--candidates-per-unit", "2"]
+    words.append("--no-reference-candidates")
+    assert job(tiny_model, tiny_bitext, tmp_path / "few", *TEST, *words) == 0
+    found = LexicalTable.load(table)
+    sources = DataFolder(tiny_bitext).table("test")["source"].to_pylist()
+    units = {unit for ids in tokenizer(sources)["input_ids"] for unit in ids}
+    allowed = {target for unit in units for target, _ in found.translations(unit)[:2]}
+    allowed |= set(np.argsort(-found.target_counts, kind="stable")[:5].tolist())
+    letters = set("".join(tokenizer.decode([unit]) for unit in allowed)) | {" "}
+    pairs = rows_of(tmp_path / "few")
+    assert pairs and all(set(row["sentence2"]) <= letters for row in pairs)
+    free = translators.Translator(model, tokenizer, BeamSearchConfig(50, 50)).nbest_lists(sources)
+    scores = {
+        (source, item.text): item.log_prob for source, nbest in zip(sources, free, strict=True) for item in nbest
+    }
+    shared = [row for row in pairs if (row["source"], row["sentence2"]) in scores]
+    assert shared, "the searches share no translation, so this test shows nothing"
+    for row in shared:
+        assert row["log_prob"] == pytest.approx(scores[row["source"], row["sentence2"]], abs=1e-3)
+    made = record(tmp_path / "few")
+    assert "lexical_table.safetensors" in [item["name"] for item in made["inputs"]]
+
+
+def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refused(tiny_bitext):
+    for own, language in ((None, "fr"), ("fr", None), ("fr", ""), ("fr", "und"), ("fr", "fr-CA"), ("fra", "fr")):
+        assert not are_different(own, language)
+    model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="de"))
+    with pytest.raises(InputError, match="the target side is en, but the model nmt translates into de"):
+        check_languages("nmt", model, DataFolder(tiny_bitext), "train")
+
+
+def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(
+    table, tiny_model, tiny_bitext, tmp_path, capsys
+):
+    other, words = tmp_path / "other.safetensors", ["--max-sentences", "2", "--lexical-table"]
+    dataclasses.replace(LexicalTable.load(table), units="0" * 64).save(other)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", *TEST, *words, str(other)) == 2
+    assert f"{other}: the lexical table has the subwords of another model than" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    dataclasses.replace(LexicalTable.load(table), units=None).save(other)
+    assert job(tiny_model, tiny_bitext, tmp_path / "out", *TEST, *words, str(other)) == 0
+    # The fingerprint of units changes with their numbers.
+    tokenizers = [train_bpe_tokenizer(["one two", "two three"], 20), train_bpe_tokenizer(["one two", "two four"], 20)]
+    assert len({unit_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2

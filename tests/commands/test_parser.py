@@ -14,7 +14,7 @@ from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.encoders.train_settings import EncoderSettings
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.settings import Settings, constraints_of, flag, setting
+from hf_paraphrase.settings import Settings, flag, option_of, setting
 
 
 @dataclasses.dataclass
@@ -222,12 +222,12 @@ SENTENCES_THEMSELVES = ("GateAnalysisSettings", "sentences")
 def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word(settings_class):
     """An option that lacks its mark could be overwritten by the output, or a pipe in it be read twice."""
     for field in dataclasses.fields(settings_class):
-        constraints = constraints_of(field)
+        option = option_of(field)
         if "str" in str(typing.get_type_hints(settings_class)[field.name]):
-            marked = constraints.path or constraints.prefix or constraints.written or field.name == "output"
+            marked = option.path or option.prefix or option.written or field.name == "output"
             is_word = field.name in WORDS.split() or (settings_class.__name__, field.name) == SENTENCES_THEMSELVES
             is_word |= field.name == "prompt" and not marked  # of an encoder; for a chat model it is a file
-            assert marked != (constraints.choices is not None or is_word), field.name
+            assert marked != (option.choices is not None or is_word), field.name
 
 
 @pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
@@ -238,14 +238,14 @@ def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settin
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert text.count("(default: ") + text.count("[default: ") <= 1, names
     for field in dataclasses.fields(settings_class):
-        constraints = constraints_of(field)
+        option = option_of(field)
         if field.name == "resume":
-            assert all(flag(other) in field.metadata["help"] for other in constraints.only_with)
+            assert all(flag(other) in option.help for other in option.only_with)
         for names in SYNONYMS:
             if field.name in names and (settings_class.__name__, field.name) not in OF_A_MARGIN:
                 assert all(parser._option_string_actions[flag(name)].dest == field.name for name in names), field.name
         if field.name.endswith("seed"):
-            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
+            assert (option.at_least, option.at_most) == (0, (1 << 32) - 1), "what generators take"
 
 
 # ----- near names

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
@@ -53,7 +52,7 @@ def test_a_full_standard_output_is_one_line():
     assert (code, said) == (
         2,
         "hf-paraphrase: error: standard output: cannot write: No space left on device "
-        "(free some disk space or choose another output; --resume continues, if the verb has it)\n",
+        "(free some disk space or choose another output; --resume continues, if the command has it)\n",
     )
 
 
@@ -142,26 +141,12 @@ def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, 
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), "not enough memory on the GPU"),
-        (ModuleNotFoundError("No module named 'scipy'", name="scipy.sparse"), "the package scipy is not installed"),
-        (
-            ModuleNotFoundError("No module named 'sklearn'", name="sklearn.svm"),
-            'the package scikit-learn is not installed (pip install "hf-paraphrase[classification]")',
-        ),
-        (BrokenProcessPool("A process in the process pool was terminated abruptly"), "a worker process was killed"),
-        (RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed."), "a worker process was killed"),
-    ],
-)
-def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(
-    failing, capsys, error, line
-):
+def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(failing, capsys):
+    error = BrokenProcessPool("A process in the process pool was terminated abruptly")
     failing(error)
     assert main(["env"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"hf-paraphrase: error: {line}") and said.count("\n") == 1
+    assert said.startswith("hf-paraphrase: error: a worker process was killed") and said.count("\n") == 1
 
     @recipe(EnvironmentSettings)
     def refused(settings):

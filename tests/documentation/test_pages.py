@@ -12,6 +12,7 @@ import pytest
 
 import hf_paraphrase
 from hf_paraphrase.commands.verbs import VERBS, all_recipes
+from hf_paraphrase.settings import flag, option_of
 
 
 @pytest.fixture
@@ -30,8 +31,9 @@ def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
     for typed, recipe in all_recipes().items():
         page = shown[typed.partition(" ")[0]]
         for field in dataclasses.fields(recipe.settings):
-            names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]
-            assert field.metadata["help"].strip() and re.search(rf"^  {names[0]}\b", page, re.MULTILINE), typed
+            option = option_of(field)
+            name = option.names[0] if option.names else flag(field.name)
+            assert option.help.strip() and re.search(rf"^  {name}\b", page, re.MULTILINE), typed
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -98,7 +98,7 @@ def test_absent_peers_of_encode_are_named_and_gran_has_its_ratio(ratios, text, m
     lines, found = ratios("encode", "--text", text, *SENTENCES, "--gran-sentences", "4")
     assert list(found) == ["gran_encode_vs_bare_lstm"] and found["gran_encode_vs_bare_lstm"] >= 0
     assert sum(" is left out: " in line for line in lines) == 2
-    assert "words: 4.5 tokens a sentence, 100.00% known, 200 x 6 vectors" in lines
+    assert "words: 4.5 tokens per sentence, 100.00% known, 200 x 6 vectors" in lines
 
 
 def test_installed_peers_give_equal_vectors_with_each_kind_of_tokenizer_and_our_words_a_ratio(ratios, text):

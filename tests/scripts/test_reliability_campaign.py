@@ -41,11 +41,24 @@ def test_records_are_compared_without_times_and_interruptions(tmp_path):
     assert differences(tmp_path / "b", tmp_path / "c") == ["provenance.json"]
 
 
-def test_the_script_prints_a_line_for_each_kind(monkeypatch, capsys):
+def raise_timeout(*_):
+    raise TimeoutError("no end")
+
+
+@pytest.mark.parametrize(
+    ("kill", "code"),
+    [(None, 0), (lambda *_: ["other bytes: a"], 1), (raise_timeout, 3)],
+    ids=["none", "found", "slow"],
+)
+def test_the_exit_code_separates_slow_runs_from_other_findings(monkeypatch, capsys, kill, code):
     monkeypatch.setattr(campaign, "_ENVIRONMENT", {})
-    assert campaign.main(["--minutes", "0.05", "--cases", "fingerprint"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [line[0] for line in lines] == list(KINDS) and int(lines[0][1]) > 0
+    if kill is not None:
+        monkeypatch.setattr(Probes, "kill", kill)
+    assert campaign.main(["--minutes", "0.05", "--cases", "fingerprint"]) == code
+    lines = capsys.readouterr().out.splitlines()
+    summary = [line.split() for line in lines if " probes " in line]
+    assert [line[0] for line in summary] == list(KINDS) and int(summary[0][1]) > 0
+    assert ("probe 0, kill of fingerprint: " in lines[0]) == bool(code)
 
 
 def test_the_last_line_is_the_command_by_which_the_shell_learns_the_programs(tmp_path):

@@ -46,18 +46,11 @@ class PairAnalysisSettings(ReportSettings):
     One translation of each reference is drawn at random. With a classifier the report shows the cues it relies on.
     """
 
-    pairs: str = setting(
-        "the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True, dataset=True
-    )
+    pairs: str = setting("data folder: sentence1 the reference, sentence2 the translation", path=True, dataset=True)
     classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None, path=True)
-    unseen_only: bool = setting(
-        "leave out references that the classifier was trained, tuned or tested on", False, only_with="classifier"
-    )
+    unseen_only: bool = setting("leave out references that the classifier has seen", False, only_with="classifier")
     idf_text: str | None = setting(
-        "text, one document per line, plain or compressed, for document frequencies (the paper used Wikipedia) "
-        "[default: the references themselves]",
-        None,
-        path=True,
+        "text for document frequencies, one document per line [default: the references]", None, path=True
     )
     examples: int = setting("number of pairs to show of each kind", 10, at_least=1)
     split: str = setting("the split to read", "train")
@@ -119,9 +112,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
             "source": folder.resolve().name,
             "contrast_table": tables[0],
             "classifier": None if settings.classifier is None else to_path(settings.classifier).resolve().name,
-            "idf_source": "the references themselves"
-            if settings.idf_text is None
-            else to_path(settings.idf_text).name,
+            "idf_source": to_path(settings.idf_text).name if settings.idf_text else "the references themselves",
             "bootstrap": REPLICATES,
             "seed": settings.seed,
         }
@@ -217,9 +208,8 @@ def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
         ]
         for item in contrasts
     ]
-    return format_table(
-        ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"], rows
-    )
+    header = ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"]
+    return format_table(header, rows)
 
 
 def _correlation_table(correlations: Mapping[str, Mapping[str, Interval]]) -> str:

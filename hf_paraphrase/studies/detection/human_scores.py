@@ -17,8 +17,7 @@ from ...errors import InputError
 from ...settings import recipe, setting
 from ...tables import format_table, number
 from ...vectors.metrics import is_constant, spearman
-from ..figures import COLOURS, new_figure, plot_label, save_plot
-from ..report import report
+from ..report import COLOURS, new_grid, plot_label, report, save_plot
 from .neighbours import ComparisonSettings, distinct_names
 
 _MOST_GROUPS = 12
@@ -40,16 +39,9 @@ class HumanScoreSettings(ComparisonSettings):
     Welch's t-tests between neighbouring scores, and Spearman's correlation.
     """
 
-    data: list[str] = setting(
-        "one or more data folders with the columns sentence1, sentence2 and score, such as prepare opusparcus, turku, "
-        "sts, sick, pit2015 and stsbenchmark make",
-        path=True,
-        dataset=True,
-    )
+    data: list[str] = setting("data folders with the columns sentence1, sentence2 and score", path=True, dataset=True)
     split: list[str] = setting(
-        "the splits to read, concatenated; by default validation, or NAME.validation of each configuration, "
-        "or all splits if there is none",
-        [],
+        "splits to concatenate [default: validation, or NAME.validation of each configuration, or all splits]", []
     )
 
 
@@ -152,12 +144,8 @@ def correct(scores: Mapping[str, Scores]) -> int:
 
 def _plot(scores: Mapping[str, Scores], path: Path) -> None:
     """Draw the mean cosine of each human score, with bars of one standard deviation to either side."""
-    columns = min(2, len(scores))
-    rows = -(-len(scores) // columns)
-    figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 4.0 * rows, rows, columns, sharey=True)
-    for axis in axes.flat[len(scores) :]:
-        axis.set_visible(False)
-    for (data, models), axis in zip(scores.items(), axes.flat, strict=False):
+    figure, axes = new_grid(len(scores), 4.0, sharey=True)
+    for (data, models), axis in zip(scores.items(), axes, strict=True):
         for index, (name, found) in enumerate(models.items()):
             groups = found["scores"]
             # Side by side, so that the bars do not hide one another.
@@ -171,9 +159,8 @@ def _plot(scores: Mapping[str, Scores], path: Path) -> None:
                 marker="o",
                 capsize=3,
             )
-        axis.set_xticks(
-            range(len(groups)), [f"{group['score']:g}\n{group['pairs']:,}" for group in groups], fontsize=8
-        )
+        ticks = [f"{group['score']:g}\n{group['pairs']:,}" for group in groups]
+        axis.set_xticks(range(len(groups)), ticks, fontsize=8)
         axis.set_title(plot_label(data), fontsize=11)
         axis.set_xlabel("human score (below it: pairs)")
         axis.set_ylabel("cosine (mean ± standard deviation)")

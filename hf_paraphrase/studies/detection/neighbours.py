@@ -52,15 +52,10 @@ class QuerySettings(ComparisonSettings):
     """What the reports on some queries and the sentences of a text share."""
 
     text: list[str] = setting(
-        f"the sentences to search: text files, one sentence per line, {PLAIN_OR_COMPRESSED}, or data folders (split "
-        "train)",
-        path=True,
-        dataset=True,
+        f"the sentences to search: text files, {PLAIN_OR_COMPRESSED}, or data folders", path=True, dataset=True
     )
-    query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
-    queries: str | None = setting(
-        "a text file of queries, one per line", None, names=["--queries", "--query-file"], path=True
-    )
+    query: list[str] = setting("one or more sentences, in quotes, to compare with all sentences", [])
+    queries: str | None = setting("file with a query per line", None, names=["--queries", "--query-file"], path=True)
 
     def check(self) -> None:
         """Check that the settings are valid."""
@@ -90,15 +85,9 @@ class QuerySettings(ComparisonSettings):
             sentences = (block for corpus in corpora for block in corpus.blocks())
             blocks = sentences if keep_repeated else _first_spellings(sentences)
             with TemporaryDirectory(dir=work) as folder, tqdm(unit=" sentences", desc=name) as progress:
+                options = {"keep_repeated": keep_repeated, "batch_size": self.batch_size, "progress": progress.update}
                 with naming(self.text[0]):
-                    build_index(
-                        encoder,
-                        blocks,
-                        Path(folder),
-                        keep_repeated=keep_repeated,
-                        batch_size=self.batch_size,
-                        progress=progress.update,
-                    )
+                    build_index(encoder, blocks, Path(folder), **options)
                 yield name, SearchIndex(folder, encoder)
 
 
@@ -124,9 +113,7 @@ class NeighbourSettings(QuerySettings):
     Every sentence is compared. Sentences that differ in case and spacing only count once, the query itself not at all.
     """
 
-    neighbours: int = setting(
-        "number of nearest sentences to list per query", 10, names=["--neighbours", "--top-k"], at_least=1
-    )
+    neighbours: int = setting("nearest sentences per query", 10, names=["--neighbours", "--top-k"], at_least=1)
 
 
 @recipe(NeighbourSettings)

@@ -16,8 +16,7 @@ from ...searching.index import SearchIndex
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
 from ...vectors.similarity import exact_unit_rows
-from ..figures import COLOURS, new_figure, plot_label, save_plot
-from ..report import report
+from ..report import COLOURS, new_grid, plot_label, report, save_plot
 from .neighbours import QuerySettings
 
 BINS = 2_000
@@ -121,13 +120,9 @@ def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[li
 
 def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], path: Path) -> None:
     """Draw for each query the histograms of all models, with a mark at each peak (Sjöblom et al. 2018, figure 1)."""
-    columns = min(2, len(drawn))
-    rows = -(-len(drawn) // columns)
-    figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 3.6 * rows, rows, columns)
+    figure, axes = new_grid(len(drawn), 3.6)
     edges = np.linspace(-1.0, 1.0, _BARS + 1)
-    for axis in axes.flat[len(drawn) :]:
-        axis.set_visible(False)
-    for (query, items), axis in zip(drawn, axes.flat, strict=False):
+    for (query, items), axis in zip(drawn, axes, strict=True):
         for name, item in items.items():
             colour = COLOURS[names.index(name) % len(COLOURS)]
             shares = 100.0 * item["counts"].reshape(_BARS, -1).sum(axis=1) / item["sentences"]

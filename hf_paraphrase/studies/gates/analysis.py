@@ -19,8 +19,7 @@ from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ...training.verdicts import difference
-from ..figures import new_figure, save_plot
-from ..report import Report, ReportSettings, report
+from ..report import Report, ReportSettings, new_figure, report, save_plot
 from .gates import (
     DEPENDENCY,
     REPLICATES,
@@ -54,10 +53,9 @@ _MOST_SHOWN, _PICTURES = 60, 4
 class GateAnalysisSettings(ReportSettings):
     """Report how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", Gimpel et al.).
 
-    The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
-    of speech and dependency label where the text is tagged, and by word, each with a 95 % interval, and pictures of
-    single sentences. A text in another language than the model's has mostly unknown words,
-    which share one vector; the report says how many.
+    The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means with 95 %
+    intervals, by word, and for tagged text by part of speech and dependency label, and pictures of sentences.
+    Unknown words share one vector; the report counts them.
     """
 
     model: str = setting("the folder of a GRAN", path=True)
@@ -187,15 +185,10 @@ def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
 
 def _shown_table(rows: Sequence[Mapping[str, Any]], title: str) -> str:
     shown = rows if len(rows) <= _MOST_SHOWN else [*rows[: _MOST_SHOWN // 2], *rows[-_MOST_SHOWN // 2 :]]
-    cells = [
-        [
-            row["name"],
-            f"{row['words']:,}",
-            f"{row['gate']:.3f} [{row['low']:.3f}, {row['high']:.3f}]",
-            f"{row['norm_of_a']:.2f}",
-        ]
-        for row in shown
-    ]
+    cells = []
+    for row in shown:
+        gate = f"{row['gate']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+        cells.append([row["name"], f"{row['words']:,}", gate, f"{row['norm_of_a']:.2f}"])
     return format_table([title, "words", "gate [95 %]", "norm of a"], cells)
 
 

@@ -27,18 +27,10 @@ class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
 
     dimension: int = setting("components of a vector", 300, above=0)
     epochs: int = setting("passes over the bitext", 10, above=0)
-    window: int = setting(
-        "words on either side that skip-gram predicts: for each word a number from 1 to this is drawn", 5, above=0
-    )
+    window: int = setting("maximum words on either side that skip-gram predicts; drawn for each word", 5, above=0)
     negatives: int = setting("negative samples of skip-gram for each predicted word", 5, above=0)
-    subsampling: float = setting(
-        "skip-gram subsamples words of a higher relative frequency than this, the more the higher it is; 0 for none",
-        1e-4,
-        at_least=0,
-    )
-    aligned_weight: float = setting(
-        "weight of the squared distance between the means of aligned sentences", 30.0, at_least=0
-    )
+    subsampling: float = setting("relative frequency above which words are subsampled; 0: none", 1e-4, at_least=0)
+    aligned_weight: float = setting("weight of the squared distance of aligned sentences' means", 30.0, at_least=0)
     batch_size: int = setting("sentence pairs per batch", 256, above=0)
     learning_rate: float = setting("initial learning rate of Adam; it decays linearly to 0", 2e-2, above=0)
 
@@ -69,11 +61,8 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
     counts = [np.bincount(side.ids, minlength=len(item)) for side, item in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
-        raise InputError(
-            "a side of the bitext has no words",
-            path=settings.bitext,
-            remedy="give more text, or a --min-frequency of 1",
-        )
+        remedy = "give more text, or a --min-frequency of 1"
+        raise InputError("a side of the bitext has no words", path=settings.bitext, remedy=remedy)
     log(
         f"{len(sides[0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"

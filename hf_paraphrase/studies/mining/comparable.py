@@ -51,18 +51,11 @@ class ComparableSettings(OutputSettings):
     The output has the task in the layout of BUCC 2017, and the remaining bitext in bitext/.
     """
 
-    bitext: list[str] = setting(
-        "one or more folders made by `prepare bitext`, of one pair of languages", path=True, dataset=True
-    )
+    bitext: list[str] = setting("folders made by `prepare bitext`, of one pair of languages", path=True, dataset=True)
     split: str = setting("the split of the bitexts to use", "train")
     sentences: int = setting("sentences per side in each of the parts training and test", 20_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
-    share: float = setting(
-        "fraction of the sentences of each side with a translation in the task, above 0 and below 1",
-        0.03,
-        above=0,
-        below=1,
-    )
+    share: float = setting("fraction of the sentences that have a translation in the task", 0.03, above=0, below=1)
     min_words: int = setting("minimum words of a sentence of the task", 4, at_least=1)
     max_words: int = setting("maximum words of a sentence of the task", 60)
     validation_size: int = setting("rows of the remaining bitext to hold out for validation", 1_000, at_least=0)
@@ -225,13 +218,8 @@ def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.in
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
     """A mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
-    with Artefact(
-        settings.output,
-        command="prepare comparable",
-        settings=settings,
-        inputs=settings.bitext,
-        overwrite=settings.overwrite,
-    ) as artefact:
+    given = {"settings": settings, "inputs": settings.bitext, "overwrite": settings.overwrite}
+    with Artefact(settings.output, command="prepare comparable", **given) as artefact:
         opened = [DataFolder(folder) for folder in settings.bitext]
         for folder in opened:
             folder.require(*BITEXT.names, split=settings.split)
@@ -247,9 +235,7 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
         for name, part in task.parts.items():
             stem = f"{'-'.join(languages)}.{name}"
             # As in the shared task: a language code, a dash and nine digits, from 1.
-            ids = [
-                [f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages
-            ]
+            ids = [[f"{language}-{row:09d}" for row in range(1, settings.sentences + 1)] for language in languages]
             for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
                 write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
             write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.files import atomic_write_text, read_json_object
+from ...artefacts.files import read_json_object, write_json
 from ...artefacts.fsspec_path import to_path
 from ...classification.parallel_classifier import ParallelClassifier
 from ...errors import UsageError
@@ -45,18 +44,12 @@ _SHARES = ["precision (%)", "recall (%)", "F1 (%)"]
 class MiningEvaluationSettings(CandidateSettings):
     """Measure every score and decision of `mine` on a task with known pairs (Grégoire and Langlais 2017)."""
 
-    task: str = setting(
-        "prefix of the files of a task, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
-    )
+    task: str = setting("prefix of the files of a task: task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True)
     output: str = setting("report folder, with tables, curves as TSV, and results.json")
-    scoring_encoder: list[str] = setting(
-        "folders of other encoders, of both languages, that score the candidates", [], path=True
-    )
+    scoring_encoder: list[str] = setting("other encoders, of both languages, that score candidates", [], path=True)
     classifier: list[str] = setting("folders of classifiers of parallel sentences", [], path=True)
     random_negatives: int = setting(
-        "random pairs for each true one in the comparison of classifiers on random pairs; 0 = no such comparison",
-        _PAPERS_NEGATIVES,
-        at_least=0,
+        "random pairs per true pair, to compare classifiers on; 0: no comparison", _PAPERS_NEGATIVES, at_least=0
     )
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
@@ -91,27 +84,18 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
         if artefact.finished:
             return read_json_object(artefact.target / _RESULTS)
         encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
-        encoders |= {
-            name: open_pair([folder], settings.device) for name, folder in _named(settings.scoring_encoder).items()
-        }
+        for name, folder in _named(settings.scoring_encoder).items():
+            encoders[name] = open_pair([folder], settings.device)
         classifiers = {
             name: ParallelClassifier.from_pretrained(folder, device=settings.device)
             for name, folder in _named(settings.classifier).items()
         }
         work = artefact.checkpoint("work")
-        runs = {
-            role: MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
-            for role, part in parts.items()
-        }
-        sizes = {
-            role: {
-                "sources": len(part.source),
-                "targets": len(part.target),
-                "gold": len(part.gold),
-                "candidates": len(runs[role].source_rows),
-            }
-            for role, part in parts.items()
-        }
+        runs, sizes = {}, {}
+        for role, part in parts.items():
+            run = runs[role] = MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
+            sizes[role] = {"sources": len(part.source), "targets": len(part.target), "gold": len(part.gold)}
+            sizes[role]["candidates"] = len(run.source_rows)
         golds = [part.gold for part in parts.values()]
         measured, curves = _study(settings, list(runs.values()), golds, list(classifiers))
         results = {"parts": sizes, **measured}
@@ -238,8 +222,7 @@ def _write_report(
             name = row.replace("%", "%25").replace("/", "%2F")
             points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
             report.table(f"curves/{group}/{name}", list(columns), points)
-    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
-    atomic_write_text(artefact.staging / _RESULTS, text + "\n")
+    write_json(artefact.staging / _RESULTS, results)
     card = {
         "title": to_path(settings.task).name,
         "parts": results["parts"],

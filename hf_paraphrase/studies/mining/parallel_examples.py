@@ -197,17 +197,9 @@ class NegativeDraw:
 class ParallelTextSettings(TrainingRunSettings):
     """The bitext and the vocabulary of a training on parallel sentences."""
 
-    bitext: str = setting(
-        "bitext folder made by `prepare bitext` (splits train and, if it has one, validation)",
-        path=True,
-        dataset=True,
-    )
-    digits: str = setting(
-        "how the tokenizers treat digits: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS
-    )
-    min_frequency: int = setting(
-        "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
-    )
+    bitext: str = setting("bitext folder, with the split train and perhaps validation", path=True, dataset=True)
+    digits: str = setting("digits in the tokenizers: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS)
+    min_frequency: int = setting("minimum frequency of a word of the vocabulary in the split train", 2, above=0)
     max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
     def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:

@@ -57,23 +57,20 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
 
     negatives: int = setting("non-parallel pairs for each parallel one, drawn again in each epoch", 5, above=0)
     score_layer: str = setting(
-        "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "
-        "the sentence vectors, the authors' later code)",
+        "bilinear, or product_difference: a hidden layer over product and difference (the authors' later code)",
         "bilinear",
         choices=("bilinear", "product_difference"),
     )
     share_rnn: bool = setting("read both languages with the same recurrent weights (the authors' later code)", False)
     initial_vectors: str | None = setting(
-        "folder of initial word vectors, made by `train-bilingual-vectors` [default: random ones]", None, path=True
+        "folder of train-bilingual-vectors [default: random vectors]", None, path=True
     )
     embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 300]", None, above=0
     )
     hidden_size: int = setting("components of the recurrent state in each direction", 200, above=0)
     epochs: int = setting("passes over the parallel pairs", 10, above=0)
-    batch_size: int = setting(
-        "labelled pairs per batch and process; one in 1 + --negatives of them is parallel", 128, above=0
-    )
+    batch_size: int = setting("labelled pairs per batch and process, negatives included", 128, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
 
 
@@ -158,9 +155,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
         measurements=[measured],
     )
     log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
-    log(
-        f"  hf-paraphrase mine --source FILE --target FILE --encoder DIR --classifier {settings.output} --output mined"
-    )
+    log(f"  hf-paraphrase mine --source FILE --target FILE --encoder DIR --classifier {settings.output} --output OUT")
 
 
 def hard_candidates(
@@ -176,9 +171,8 @@ def hard_candidates(
     sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=is_main_process())
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
-            raise InputError(
-                f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
-            )
+            problem = f"no word of the {name} side is in the encoder's vocabulary"
+            raise InputError(problem, remedy="swap the encoders, or retrain")
     rows, _ = find_nearest(sources, targets, n + _SPARE, skip_zero=True)
     is_listed = (rows >= 0) & ~examples.are_parallel(np.arange(len(sources))[:, None], rows)
     # Stable: what stays keeps its order.

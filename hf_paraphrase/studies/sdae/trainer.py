@@ -1,22 +1,177 @@
-"""Trains the sequential denoising autoencoder on the Trainer of transformers."""
+"""The denoising autoencoder: sentences tokenised once, batches with noise, and the Trainer of transformers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, Trainer
 
 from ...encoders.negatives import normalize_rows
-from ...training.batches import LengthBatches
+from ...text.hashing import hash64
+from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.ragged_ids import TokenIds
+from ...training.batches import Item, LengthBatches
 from ...training.callbacks import LastStep, finished_state
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .batches import DEV_EPOCH, SdaeCollator
 
-_DEV_BATCH = 64
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from ..expansion.expander import Expander
+
+_SENTENCES_PER_BLOCK, _DEV_BATCH = 1 << 14, 64
+# The epochs' own draws are numbered from 0.
+DEV_EPOCH = 1 << 32
+"""The number under which the noise of the dev set is drawn."""
+
+
+@dataclass
+class SdaeSentences:
+    """Token ids of sentences, int32, and their text, which is empty if it was not kept."""
+
+    tokens: TokenIds
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.tokens.offsets) - 1
+
+    def ids(self, number: int) -> NDArray[np.int32]:
+        """Return the ids of a sentence (words,)."""
+        return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
+            np.int32, copy=False
+        )
+
+    def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
+        """Select some of the sentences."""
+        return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
+
+
+def encode_sentences(
+    texts: Iterable[str],
+    tokenizer: PreTrainedTokenizerFast,
+    *,
+    min_words: int = 2,
+    max_words: int,
+    keep_text: bool = False,
+) -> tuple[SdaeSentences, int]:
+    """Tokenize sentences, and counts how many are left out: repeated, too short or too long."""
+    backend = tokenizer.backend_tokenizer
+    lookup = lookup_for(backend)
+    seen: set[int] = set()
+    kept_ids: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    kept_texts: list[str] = []
+    num_texts = 0
+    stream = iter(texts)
+    while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
+        num_texts += len(block)
+        encoded = ids_of(backend, block, lookup)
+        all_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        keys = hash64(ids.tobytes() for ids in all_ids).tolist()
+        for text, ids, key in zip(block, all_ids, keys, strict=True):
+            if min_words <= len(ids) <= max_words and key not in seen:
+                seen.add(key)
+                kept_ids.append(ids)
+                kept_texts += [text] if keep_text else []
+    tokens = TokenIds(np.concatenate(kept_ids), np.cumsum([len(ids) for ids in kept_ids]))
+    return SdaeSentences(tokens, kept_texts), num_texts - len(seen)
+
+
+@dataclass(frozen=True)
+class WordNoise:
+    """The noise N(S | p_o, p_x) of Hill, Cho and Korhonen (2016), section 2, over the words of a sentence.
+
+    Each word is deleted independently with the probability `drop`; then each of the bigrams that do not
+    overlap (words 1 and 2, 3 and 4, …) is swapped with the probability `swap`. One word at least is kept.
+    """
+
+    drop: float
+    swap: float
+
+    def __call__(self, words: NDArray[np.int32], generator: np.random.Generator) -> NDArray[np.int32]:
+        """Make a noisy copy of the ids of a sentence (words,), int32."""
+        kept = generator.random(len(words)) >= self.drop
+        if not kept.any():
+            kept[generator.integers(len(words))] = True
+        noisy = words[kept]
+        bigrams = noisy[: len(noisy) // 2 * 2].reshape(-1, 2)
+        swapped = generator.random(len(bigrams)) < self.swap
+        bigrams[swapped] = bigrams[swapped, ::-1]
+        return noisy
+
+
+class SdaeCollator:
+    """Make batches: the noisy input and the original to reconstruct.
+
+    Noise depends on seed, epoch and sentence alone. With an expander (Moskvichev & Steyvers, section 2.1) either the
+    expanded
+    sentence gets the noise of words, or, for the regulariser, original and expanded sentence without noise follow in
+    the batch.
+    """
+
+    def __init__(
+        self,
+        sentences: SdaeSentences,
+        tokenizer: PreTrainedTokenizerFast,
+        noise: WordNoise,
+        seed: int,
+        expander: Expander | None = None,
+        expansion_use: str = "noise",
+    ) -> None:
+        self.sentences = sentences
+        self.noise = noise
+        self.seed = seed
+        self.expander = expander
+        self.regularise = expander is not None and expansion_use == "regulariser"
+        self.pad_id = tokenizer.pad_token_id
+        self._backend = tokenizer.backend_tokenizer
+        self._lookup = lookup_for(self._backend)
+
+    def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
+        """Make a batch of sentences, each given by the epoch (from 0, the same for all) and its index.
+
+        `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
+        (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.
+        """
+        originals = [self.sentences.ids(number) for _, number in items]
+        expanded = originals if self.expander is None else self.expanded(items)
+        read = originals if self.regularise else expanded
+        rows = [
+            self.noise(words, np.random.default_rng([self.seed, epoch, number]))
+            for (epoch, number), words in zip(items, read, strict=True)
+        ]
+        if self.regularise:
+            rows += [*originals, *expanded]
+
+        def padded(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
+            return pad_sequence([torch.from_numpy(row).long() for row in rows], batch_first=True, padding_value=value)
+
+        input_ids = padded(rows, self.pad_id)
+        lengths = torch.tensor([len(row) for row in rows])
+        return {
+            "input_ids": input_ids,
+            "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
+            "labels": padded(originals, -100),
+        }
+
+    def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
+        """Expand sentences and tokenize them; one that comes out without words stays as it was."""
+        assert self.expander is not None
+        texts = [self.sentences.texts[number] for _, number in items]
+        encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
+        token_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        return [
+            words if len(words) else self.sentences.ids(number)
+            for words, (_, number) in zip(token_ids, items, strict=True)
+        ]
 
 
 class SdaeTrainer(EpochTrainer):

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ...training.word_vectors import WordVectors
-    from .batches import SdaeSentences
+    from .trainer import SdaeSentences
 
 FEWEST_WORDS = 2
-"""A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
+"""Minimum length of a sentence: swapping needs two words."""
 _WORD_SIZE = 100
-"""Components of a word vector where nothing else says how many, as in the authors' code."""
+"""Default number of components of a word vector, as in the authors' code."""
 _MIN_FREQUENCY = 2
 _SPECIAL_TOKENS = 2
 """Padding and the unknown word."""
@@ -52,91 +52,64 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """
 
     text: list[str] = setting(f"text files, one sentence per line, {PLAIN_OR_COMPRESSED}", [], path=True)
-    pairs: list[str] = setting(
-        "data folders whose sentences (split train) are also text to train on", [], path=True, dataset=True
-    )
-    columns: list[str] = setting(
-        "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
-        "of a bitext",
-        ["sentence1", "sentence2"],
-    )
+    pairs: list[str] = setting("data folders with more sentences, in the split train", [], path=True, dataset=True)
+    columns: list[str] = setting("columns of --pairs to train on, e.g. target", ["sentence1", "sentence2"])
     drop: float = setting("probability of deleting a word, drawn in each epoch", 0.1, at_least=0, at_most=1)
     swap: float = setting("probability of swapping a bigram, drawn in each epoch", 0.1, at_least=0, at_most=1)
     expansion: str | None = setting(
-        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn in "
-        "each epoch (Moskvichev & Steyvers, section 2.1)",
-        None,
-        path=True,
+        "a WordNet folder, or auto to search for it: definitions replace words, drawn in each epoch", None, path=True
     )
     expansion_use: str = setting(
-        "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
-        "embeddings of both are pulled together)",
+        "noise: read the expanded sentence, with noise, and reconstruct the original; regulariser: pull the "
+        "embeddings of both together",
         "noise",
         only_with="expansion",
         choices=["noise", "regulariser"],
     )
     decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
-        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        "evaluation files, folders or fingerprints, e.g. STS 2012 to 2014: definitions in them are not used",
         [],
         only_with="expansion",
         path=True,
         names=["--decontaminate", "--expansion-decontaminate"],
     )
     expansion_weight: float = setting(
-        "weight of 1 - cos(original, expanded) in the loss, added to a reconstruction loss that is summed over the "
-        "words of a sentence (Moskvichev & Steyvers does not give it)",
+        "weight of 1 - cos(original, expanded) in the loss (not given in the paper)",
         1.0,
         at_least=0,
         only_with={"expansion_use": "regulariser"},
     )
-    hidden_size: int = setting(
-        "components of the sentence embedding, and states of both GRUs (paper: 2400)", 600, above=0
-    )
+    hidden_size: int = setting("components of the sentence embedding and of both GRUs (paper: 2400)", 600, above=0)
     embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 100]", None, above=0
     )
     readout_size: int | None = setting(
-        "components of a linear layer before the softmax over the vocabulary, which saves time where the hidden size "
-        "is large [default: no such layer, as in the authors' code]",
-        None,
-        above=0,
+        "components of a linear layer before the softmax, which saves time [default: no layer]", None, above=0
     )
     initialization: str = setting(
-        "initial matrices: xavier, or reference (the authors' code: N(0, 0.01), which learns more slowly at first); "
-        "recurrent ones are orthogonal",
+        "initial matrices: xavier, or reference: N(0, 0.01), as in the authors' code",
         "xavier",
         choices=["xavier", "reference"],
     )
     initial_vectors: str | None = setting(
-        f"initial word vectors: a file in the text format of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
-        "folder with a table of them; or the folder of another sentence encoder, which is distilled",
+        f"initial word vectors: a file of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model folder with a table; or "
+        "another sentence encoder, which is distilled",
         None,
         path=True,
     )
     fixed_vectors: bool = setting(
-        "do not train the initial vectors; the decoder then has a table of its own, as in the authors' code",
-        False,
-        only_with="initial_vectors",
+        "do not train the initial vectors; the decoder gets its own table", False, only_with="initial_vectors"
     )
-    vocab_size: int = setting(
-        "maximum number of words in the vocabulary; 0 for all",
-        30_000,
-        at_least=0,
-        formerly="vocabulary_size",
-    )
+    vocab_size: int = setting("maximum size of the vocabulary; 0: all", 30_000, at_least=0, formerly="vocabulary_size")
     max_words: int = setting("leave out sentences of more words than this", 100, at_least=FEWEST_WORDS)
-    dev_size: int = setting(
-        "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
-    )
+    dev_size: int = setting("sentences to hold out, at random, for the reconstruction loss", 1000, above=0)
     max_steps: int = setting("updates (paper: 300,000 of 16 sentences)", 10_000, above=0)
     batch_size: int = setting("sentences per batch and process (paper: 16)", 64, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 2.0, at_least=0)
     evaluations: int = setting("number of dev losses and checkpoints, evenly spaced over the updates", 10, above=0)
     precision: str = setting(
-        "fp32; bf16: matrix products in bfloat16, weights, states and the loss in fp32; auto: bf16 if the hardware "
-        "supports it",
+        "fp32; bf16: matrix products in bfloat16; auto: bf16 if the hardware supports it",
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
@@ -155,7 +128,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         return str(find_wordnet(None if self.expansion == "auto" else self.expansion))
 
     def inputs(self) -> list[str]:
-        """List the files and folders that are read, the text first."""
+        """List the files and folders to read, the text first."""
         given = [item for item in (self.initial_vectors, self.wordnet) if item is not None]
         return [*self.text, *self.pairs, *given, *self.decontaminate]
 
@@ -176,8 +149,7 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .batches import SdaeCollator, WordNoise, encode_sentences
-    from .trainer import SdaeTrainer
+    from .trainer import SdaeCollator, SdaeTrainer, WordNoise, encode_sentences
 
     corpora = [SentenceCorpus(Path(path)) for path in settings.text]
     corpora += [SentenceCorpus(Path(path), settings.columns) for path in settings.pairs]
@@ -186,22 +158,13 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         decontaminator = settings.decontaminator()
         expander = Expander.from_wordnet(settings.wordnet, decontaminator, seed=settings.seed)
         if decontaminator is None:
-            log(
-                "definitions are not compared with evaluation sets, although OnWN and FNWN of STS contain "
-                "them: --decontaminate keeps them out"
-            )
+            log("definitions may be sentences of STS (OnWN, FNWN): --decontaminate leaves them out")
     tokenizer, vectors = _vocabulary(settings, _lines(corpora))
-    sentences, left_out = encode_sentences(
-        _lines(corpora),
-        tokenizer,
-        min_words=FEWEST_WORDS,
-        max_words=settings.max_words,
-        keep_text=expander is not None,
-    )
+    lengths = {"min_words": FEWEST_WORDS, "max_words": settings.max_words}
+    sentences, left_out = encode_sentences(_lines(corpora), tokenizer, **lengths, keep_text=expander is not None)
     train, dev = _split(settings, sentences)
-    lengths = train.tokens.lengths
     log(
-        f"{len(train):,} sentences to train on, {lengths.mean():.1f} words each, {len(dev):,} held out; "
+        f"{len(train):,} sentences to train on, {train.tokens.lengths.mean():.1f} words each, {len(dev):,} held out; "
         f"{left_out:,} left out: repeated, or not of {FEWEST_WORDS} to {settings.max_words} words"
     )
     if expander is not None and not expander.expand_counted(dev.texts).expandable.any():
@@ -210,22 +173,21 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     model, coverage = _model(settings, tokenizer, vectors, train)
     noise = WordNoise(settings.drop, settings.swap)
     steps = math.ceil(settings.max_steps / min(settings.evaluations, settings.max_steps))
-    intervals: dict[str, Any] = {}
-    for name in ("logging", "eval", "save"):
-        intervals |= {f"{name}_strategy": "steps", f"{name}_steps": steps}
+    names = ("logging", "eval", "save")
     arguments = run.arguments(
         EpochTrainingArguments,
         max_steps=settings.max_steps,
         max_grad_norm=settings.max_grad_norm,
         load_best_model_at_end=False,
         bf16=is_bf16(settings.precision, settings.device),
-        **intervals,
+        **{f"{name}_strategy": "steps" for name in names},
+        **{f"{name}_steps": steps for name in names},
     )
     trainer = SdaeTrainer(
         model,
         arguments,
         SdaeCollator(train, tokenizer, noise, settings.seed, expander, settings.expansion_use),
-        # Without expansion, so that the dev losses of all uses are of the same task.
+        # Without expansion, so that dev losses are comparable.
         SdaeCollator(dev, tokenizer, noise, settings.seed),
         compositionality_weight=settings.expansion_weight,
         report=log,
@@ -235,7 +197,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         return
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
     trained = sum(item.numel() for item in model.parameters())
-    # Most of the parameters, and nothing that embedding sentences needs.
+    # Embedding sentences does not need it.
     model.decoder = None
     model.config.has_decoder = False
     write_model_files(run.folder, model, tokenizer)
@@ -277,7 +239,7 @@ def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
 
 
 def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Build the tokenizer, and read the initial vectors of its words."""
+    """Build the tokenizer and read the initial vectors."""
     from ...encoders.encoder_vocabulary import word_level_vocabulary
 
     with naming(settings.inputs()[0]):
@@ -297,11 +259,8 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
 def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
     """Draw the training sentences and the held-out sentences."""
     if len(sentences) < 2:
-        raise InputError(
-            f"fewer than two different sentences of {FEWEST_WORDS} to {settings.max_words} words",
-            path=settings.inputs()[0],
-            remedy="give running text, one sentence per line",
-        )
+        problem = f"fewer than two different sentences of {FEWEST_WORDS} to {settings.max_words} words"
+        raise InputError(problem, path=settings.inputs()[0], remedy="give running text, one sentence per line")
     order = np.random.default_rng([settings.seed, 1]).permutation(len(sentences))
     held_out = min(settings.dev_size, len(sentences) // 2)
     return sentences.take(np.sort(order[held_out:])), sentences.take(np.sort(order[:held_out]))
@@ -342,9 +301,11 @@ def _model(
 
 
 def _languages(settings: SdaeSettings) -> list[str]:
-    """Return the languages that are known: English if words are expanded, else the languages of the pairs."""
-    languages = {"en"} if settings.expansion is not None else set()
-    for folder in settings.pairs if settings.expansion is None else ():
+    """Return English if words are expanded, else the languages of the pairs."""
+    if settings.expansion is not None:
+        return ["en"]
+    languages = set()
+    for folder in settings.pairs:
         opened = DataFolder(folder)
         present = opened.schema().names
         sides = [f"{column}_lang" for column in columns_named(settings.columns, present)]

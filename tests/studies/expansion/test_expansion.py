@@ -18,14 +18,15 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.expansion.definitions import (
     Definition,
     Definitions,
+    PartOfSpeechTagger,
     a_or_an,
     analyse,
     clean_definition,
     inflected,
+    split_words,
 )
 from hf_paraphrase.studies.expansion.expander import Expander
 from hf_paraphrase.studies.expansion.wordnet import WordNet, find_wordnet
-from hf_paraphrase.studies.expansion.words import PartOfSpeechTagger, split_words
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,7 @@ from tiny_encoders import new_model
 from tiny_training import on_cpu
 from torch.nn import functional
 
-from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, SdaeCollator, WordNoise, encode_sentences
-from hf_paraphrase.studies.sdae.trainer import SdaeTrainer
+from hf_paraphrase.studies.sdae.trainer import DEV_EPOCH, SdaeCollator, SdaeTrainer, WordNoise, encode_sentences
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.batches import LengthBatches
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
