@@ -711,7 +711,7 @@ def quickstart(
     overwrite: bool = False,
     resume: bool = False,
 ) -> Path:
-    """Run the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
+    """Run the whole pipeline of Wieting et al. (2017) on the sample; return the folder, whose card has the results."""
 
 def search(
     *,

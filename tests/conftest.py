@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-# The tests' tensors are tiny: threads that share them wait for each other a hundred times longer than they compute.
+# The tests' tensors are tiny: threads that share them mostly wait for each other.
 # Set before anything imports NumPy or PyTorch, and inherited by the programs that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -23,14 +23,14 @@ hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=Tr
 hypothesis.settings.register_profile("search", max_examples=1_000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"))
 
-# Nothing in the suite may reach the network, and a test must not be slower for a busy second core.
+# No test may use the network, and a busy second core must not slow tests down.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # As the command line does in a log, before anything imports tqdm.
 os.environ.setdefault("TQDM_DISABLE", "1")
 
-# The tests open models with the Auto classes; what is so before this call is in test_model_types.py.
+# The tests open models with the Auto classes; test_model_types.py tests them without this call.
 register()
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -40,7 +40,7 @@ sys.path.append(str(SCRIPTS / "reliability"))
 
 
 def leave_to_stay():
-    """Keeps the collector of garbage from going through all that is there, as it does in each training."""
+    """Exclude all present objects from garbage collection, which each training starts."""
     gc.collect()
     gc.freeze()
     if (memory := sys.modules.get("accelerate.utils.memory")) is not None:
@@ -52,18 +52,18 @@ LONGEST |= {"test_distill_run.py", "test_benchmarks.py", "test_evaluate.py"}
 
 
 def pytest_collection_modifyitems(items):
-    """Runs the longest files first, so that no process works alone at the end."""
+    """Run the longest files first, so that no process works alone at the end."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 def pytest_collection_finish():
-    """The tests themselves stay: thousands of objects."""
+    """Exclude the collected tests, thousands of objects."""
     leave_to_stay()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item, nextitem):
-    """The libraries that the tests of a file imported stay; its fixtures are gone."""
+    """Exclude the libraries that the tests of a file imported, once its fixtures are gone."""
     result = yield
     if nextitem is None or nextitem.path != item.path:
         leave_to_stay()
@@ -96,16 +96,13 @@ def browser():
 
 @pytest.fixture(scope="session")
 def run_python(tmp_path_factory):
-    """Runs Python programs in processes of their own: `FreshPython` tells how."""
+    """Run Python programs in their own processes, by `FreshPython`."""
     return FreshPython(tmp_path_factory.mktemp("fresh"))
 
 
 @pytest.fixture(scope="session")
 def artefacts(tmp_path_factory):
-    """The outputs of `scripts/reliability/cases.yaml` by their names: each is made once when it is first asked for.
-
-    All test processes share them.
-    """
+    """The outputs of `scripts/reliability/cases.yaml` by name, made once for all test processes at first use."""
     from cases import Outputs
     from forks import run_here
 
@@ -160,7 +157,7 @@ def tiny_wordnet(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def two_cards(monkeypatch):
-    """A machine with two GPUs, as far as torch tells, once it is called."""
+    """Return a function that makes torch report two GPUs."""
 
     def begin():
         import torch
@@ -173,10 +170,10 @@ def two_cards(monkeypatch):
 
 @pytest.fixture
 def load_script(monkeypatch):
-    """Loads a file of `scripts/` by its name, in this process, and gives its module."""
+    """Load a file of `scripts/` by its name, in this process, and return its module."""
 
     def load(name):
-        # Python looks beside a script too; here last, because some are named like installed libraries.
+        # Python also searches the folder of a script; here last, as some scripts are named like libraries.
         monkeypatch.setattr(sys, "path", [*sys.path, str((SCRIPTS / name).parent)])
         specification = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
         module = importlib.util.module_from_spec(specification)
@@ -189,7 +186,7 @@ def load_script(monkeypatch):
 
 @pytest.fixture
 def run_script(load_script, monkeypatch):
-    """Runs the `main` of a file of `scripts/` with words of a command line, in this process, and gives its result."""
+    """Run the `main` of a file of `scripts/` with words of a command line, in this process, and return its result."""
 
     def run(name, *words):
         module = load_script(name)

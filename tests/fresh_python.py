@@ -1,8 +1,8 @@
-"""Python programs in processes of their own that need not import the large libraries again.
+"""Python programs in their own processes, without importing the large libraries again.
 
-Each program is a fork of a server that has imported torch and transformers, and nothing of this package: like one that
-`python -c` starts, it may be killed, have another environment, and do without the package. What the libraries read of
-the environment as they were imported is that of the tests, but for the home of the Hub's library, which is empty.
+Each program is a fork of a server that has imported torch and transformers, but not this package. Like a program of
+`python -c`, it may be killed, have another environment, and lack the package. The libraries were imported in the
+environment of the tests, except for an empty home of the Hub's library.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ sys.exit(failed != 0)
 
 
 class FreshPython:
-    """Runs programs in forks of a server; what they leave lies in a folder."""
+    """Run programs in forks of a server; their files are in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,14 +59,14 @@ class FreshPython:
             forkserver.ensure_running()
 
     def __call__(self, code, *words, folder=None, environment=None):
-        """Runs a program to its end and gives the `CompletedProcess`; see :meth:`start`."""
+        """Run a program to its end and return the `CompletedProcess`; see :meth:`start`."""
         return self.start(code, *words, folder=folder, environment=environment).end()
 
     def start(self, code, *words, folder=None, environment=None):
-        """Starts what would stand behind `python -c`, with variables beside those of this process."""
+        """Start the code of `python -c`, with further environment variables."""
         words = ["-c", *map(str, words)]
         printed = [str(self.folder / f"{name}{next(self.numbers)}") for name in ("stdout", "stderr")]
-        # Where code lies that came with the models that this process opened, that of others would be looked for.
+        # Without the folder of the code that came with models of this process.
         path = ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())]
         given = (code, words, str(folder or Path.cwd()), {**os.environ, **(environment or {})}, path, printed)
         process = self.context.Process(target=run, args=(*given, str(self.folder / "modules")))
@@ -81,19 +81,19 @@ class Running:
         self.process, self.words, self.printed, self.pid = process, words, printed, process.pid
 
     def end(self):
-        """Waits for its end and gives the `CompletedProcess`."""
+        """Wait for its end and return the `CompletedProcess`."""
         self.process.join()
         texts = (Path(path).read_text() for path in self.printed)
         return subprocess.CompletedProcess(self.words, self.process.exitcode, *texts)
 
     def kill(self):
-        """Kills it."""
+        """Kill it and return the `CompletedProcess`."""
         self.process.kill()
         return self.end()
 
 
 def run(code, words, folder, environment, path, printed, modules):
-    """Becomes the program that is asked for."""
+    """Turn this process into the program."""
     # A collection of garbage would copy all that the libraries hold.
     gc.freeze()
     for number, file in enumerate((os.devnull, *printed)):
@@ -118,7 +118,7 @@ def run(code, words, folder, environment, path, printed, modules):
 
 
 def end(status):
-    """Ends as Python does, but for the taking apart of all modules, which lasts longer than most of the programs."""
+    """End as Python does, without destroying all modules, which takes longer than most programs."""
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()

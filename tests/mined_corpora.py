@@ -12,7 +12,7 @@ WORDS = 120
 
 
 def sentences(random, count, language, length=6):
-    """Sentences of different words, and what they mean (the numbers of their words)."""
+    """Return the meanings of sentences (the numbers of their words), and the sentences."""
     meanings = [tuple(random.choice(WORDS, length, replace=False).tolist()) for _ in range(count)]
     return meanings, [log(meaning, language) for meaning in meanings]
 
@@ -41,7 +41,7 @@ def write_encoder(folder, noise=0.3, seed=0, languages=("f", "e"), dimension=24)
 
 
 def write_task(folder, part, count=60, planted=15, seed=0):
-    """Collections of `count` sentences a side in the layout of BUCC, the first `planted` of one on the other too."""
+    """Write collections of `count` sentences in the layout of BUCC, with `planted` translations."""
     random = np.random.default_rng(seed)
     meanings, source = sentences(random, count, "f")
     _, target = sentences(random, count - planted, "e")

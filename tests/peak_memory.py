@@ -1,4 +1,4 @@
-"""How much memory a step over pairs holds at most, whether NumPy, Python or Arrow took it."""
+"""Peak memory of a step over pairs, whether NumPy, Python or Arrow allocated it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHARACTERS = 1_000
 
 
 def long_pairs(folder, rows):
-    """Writes pairs of two long words each, a row group a batch."""
+    """Write pairs of two long words each, one row group per batch."""
 
     def table(start):
         numbers = range(start, start + ROWS_AT_A_TIME)
@@ -25,7 +25,7 @@ def long_pairs(folder, rows):
 
 
 def peak_bytes(work):
-    """Runs `work` and returns the most bytes that it held at a time."""
+    """Run `work` and return its peak memory in bytes."""
     before = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(before)
     pa.set_memory_pool(pool)
@@ -39,7 +39,7 @@ def peak_bytes(work):
 
 
 def bytes_a_row(peak_of, folder, few=500, many=2_500):
-    """How many bytes each further row costs.
+    """Return the bytes per further row.
 
     Args:
         peak_of: Takes a folder of pairs and returns the peak of the work on it.
@@ -49,6 +49,6 @@ def bytes_a_row(peak_of, folder, few=500, many=2_500):
     """
     peaks = []
     for name, rows in (("first", few), ("few", few), ("many", many)):
-        # The first run loads what is loaded once.
+        # The first run includes imports.
         peaks.append(peak_of(long_pairs(folder / name, rows)))
     return (peaks[2] - peaks[1]) / (many - few)

@@ -121,7 +121,7 @@ def translated(sentence):
 
 @torch.no_grad()
 def log_prob_of(model, row, first, **batch):
-    """Σ log p of the units of a row from the place `first` on, each from a forward pass of its own."""
+    """Return Σ log p of the tokens of a row from index `first` on, each from its own forward pass."""
     total = 0.0
     for place in range(first, len(row)):
         logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
@@ -158,7 +158,7 @@ def save_model(kind, folder, *, steps=80):
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     settings = json.loads((folder / "tokenizer_config.json").read_text())
-    # On the Hub those of several languages name none.
+    # Multilingual models of the Hub have no default languages.
     named = {name: value for name, value in settings.items() if name not in ("src_lang", "tgt_lang")}
     (folder / "tokenizer_config.json").write_text(json.dumps(named))
     return folder

@@ -1,4 +1,4 @@
-"""Small runs of verbs, and the folders that they read and write, shared by the tests."""
+"""Small runs of commands, and the folders that they read and write, shared by the tests."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def write_pairs(folder, rows, test=slice(0, 0), **settings):
 
 
 def tree(folder):
-    """The files of a folder, which name the place where it lies as if it lay nowhere."""
+    """Return the files of a folder without the path of its parent in their contents."""
     place = str(folder.parent).encode()
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}

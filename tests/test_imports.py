@@ -125,7 +125,7 @@ def imports():
 
 def test_every_part_of_the_package_has_a_layer_and_imports_point_down_the_layers(imports):
     parts = {part_of(module) for module in imports.modules} - {""}
-    # Otherwise: give the new part its place in LAYERS.
+    # Otherwise: add the new part to LAYERS.
     assert parts - set().union(*LAYERS) == set()
     upward = upward_imports(imports, LAYERS)
     # Otherwise: turn the import round. An exception that is no longer needed leaves EXCEPTIONS.
@@ -187,7 +187,7 @@ DANGEROUS = re.compile(
 
 
 def dangerous(source):
-    """Lists what is dangerous in the code of a source text, outside of strings and comments."""
+    """List dangerous calls and imports in source code, outside of strings and comments."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     left_out = {tokenize.STRING, tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT}
     code = " ".join(

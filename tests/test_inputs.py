@@ -1,4 +1,4 @@
-"""Inputs that become files first: pipes, objects of Python in the place of folders, and datasets on the Hub."""
+"""Inputs that are copied to files first: pipes, Python objects and datasets on the Hub."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pipe(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path_factory, monkeypatch):
-    """A place for the copies, of which nothing may be left."""
+    """A folder for the copies, which must be empty at the end."""
     folder = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     yield folder

@@ -58,7 +58,7 @@ def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
     assert len(re.findall(r"[a-z`)]\.(?=\s)", package.__doc__)) >= 2, package.__doc__
     for public in package.__all__:
         value = getattr(package, public)
-        # A module of the same name would take the name's place as soon as it is imported.
+        # The import of a module of the same name would replace the object.
         assert value.__module__.startswith("hf_paraphrase.") and importlib.util.find_spec(f"{name}.{public}") is None
         assert public in dir(package)
 

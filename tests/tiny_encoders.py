@@ -31,7 +31,7 @@ def write_average(folder, words=WORDS, *, seed=0, classes="avg", **settings):
 
 
 def new_translator(size, *, seed=0, std=0.8, **settings):
-    """An untrained translation model of so many units, with weights large enough to prefer some words to others."""
+    """Return an untrained translation model of `size` tokens, with weights large enough to prefer some words."""
     sizes = {"vocab_size": size, "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
     model = new_model("rnn_search", seed=seed, **{**sizes, **settings}).eval()
     with torch.no_grad():

@@ -38,7 +38,7 @@ def sentences(count, seed=0, words=WORDS):
 
 
 class Recorder:
-    """An encoder that notes what it was asked, and may stop in the middle of it."""
+    """An encoder that records the texts it encodes, and may stop early."""
 
     def __init__(self, encoder, fail_after=None, spoil=None):
         self.encoder, self.fail_after, self.spoil, self.asked = encoder, fail_after, spoil, []

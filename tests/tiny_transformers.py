@@ -50,7 +50,7 @@ def write_transformer(folder, kind="bert", **settings):
     tokenizer = tokenizer_of(kind)
     config, model = KINDS[kind]
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    # Positions of a RoBERTa and an MPNet begin behind that of the padding token.
+    # Positions of RoBERTa and MPNet begin after the padding token.
     more = 0 if kind == "bert" else 2
     options = {"max_position_embeddings": POSITIONS + more, "initializer_range": 0.5, "pad_token_id": 1, **settings}
     model(config(vocab_size=len(tokenizer), **sizes, **options)).save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""What every output of this package is, and how models and data of any origin are opened.
+"""Outputs of this package, and opening models and data of any origin.
 
 Start reading at `artefact`; `hub_models` finds the folder of a model by its name, `model_loading` opens it.
 """

@@ -1,7 +1,7 @@
-"""How every output is made: a folder or set of shards that appears under its name whole or not at all.
+"""The template of every output: a folder or set of shards that appears under its name whole or not at all.
 
-The work of a run goes into a hidden folder beside the output, `.NAME.<random>.partial`: at the end its `output/` takes
-the name of the output; the rest is the state of the job (`job.json`, checkpoints), which `resume` continues.
+A run works in a hidden folder next to the output, `.NAME.<random>.partial`. At the end its `output/` is renamed to the
+output; the rest is the state of the job (`job.json`, checkpoints), which `resume` continues.
 
     with Artefact(output, command="filter", settings=settings, inputs=[pairs]) as artefact:
         ...  # write below artefact.staging
@@ -34,7 +34,7 @@ from .files import atomic_write_text, give_usual_modes, locked, read_json_object
 from .provenance import PROVENANCE, fingerprint, write_provenance
 
 JOB = "job.json"
-"""The file in an incomplete run that says what determines its result."""
+"""The file in an incomplete run with everything that determines its result."""
 _VERSION = "hf_paraphrase_version"
 _NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
 _AT_CWD, _EXCHANGE = -100, 2
@@ -45,11 +45,10 @@ class Artefact:
     """One output in the making; a context manager that locks it for one run.
 
     Args:
-        settings: The settings of the verb, or the mapping to record of them.
-        inputs: Files, folders and models that are read; their SHA-256 is taken at the start.
-        resume: None for work that is not worth continuing. For long work, true continues an incomplete run, and false
-            refuses to discard one.
-        job: What determines the result in addition to settings and inputs.
+        settings: The settings of the command, or a mapping to record.
+        inputs: Files, folders and models to read; their SHA-256 is computed at the start.
+        resume: None for short work. For long work, True continues an incomplete run, and False refuses to discard it.
+        job: Values that determine the result in addition to settings and inputs.
         free: Names of settings that may differ when a run is continued.
         shared: Whether other runs make parts of the same output; they lock it only to begin and to finish.
     """
@@ -69,17 +68,17 @@ class Artefact:
     """Whether the run has nothing left to do."""
 
     def __post_init__(self) -> None:
-        self.inputs = list(dict.fromkeys(os.fspath(item) for item in self.inputs))
+        self.inputs = list(dict.fromkeys(map(os.fspath, self.inputs)))
         self.target = _resolved(self.output)
         self._lock = ExitStack()
         self._work: Path | None = None
 
     def __enter__(self) -> Self:
         if not self.shared:
-            with locked(self.target):  # refuses at once what would be refused after the inputs are read
+            with locked(self.target):  # refuse before the inputs are read
                 if not self.resume:
                     check_early(self.output, overwrite=self.overwrite)
-        # Before the work, which may change an input, and not under the lock, for which other parts of a job wait.
+        # Before the work, which may change an input, and without the lock, for which other parts of a job wait.
         _ = self.fingerprints
         with ExitStack() as stack:
             stack.enter_context(locked(self.target, wait=self.shared))
@@ -91,7 +90,7 @@ class Artefact:
     def __exit__(self, *error: Any) -> None:
         work, self._work = self._work, None
         if work is not None and not self.shared:
-            has_state = (work / JOB).is_file() and any(item.is_file() and item.name != JOB for item in work.rglob("*"))
+            has_state = (work / JOB).is_file() and any(file.is_file() and file.name != JOB for file in work.rglob("*"))
             if self.resume is None or not has_state:
                 shutil.rmtree(work, ignore_errors=True)
         self._lock.__exit__(*error)
@@ -103,7 +102,7 @@ class Artefact:
 
     @property
     def current(self) -> Path:
-        """The folder that has the content of the output now: the staging folder, or the target."""
+        """The folder with the present content of the output: the staging folder, or the target."""
         return self.staging if self._work is not None and self._work.is_dir() else self.target
 
     @property
@@ -113,7 +112,7 @@ class Artefact:
         return self._work
 
     def checkpoint(self, name: str) -> Path:
-        """Return where the run may keep state with which a later run continues; it never gets into the output."""
+        """Return the path for state from which a later run continues; it never becomes part of the output."""
         with ExitStack() as stack:
             is_new = self._work is None
             if is_new:
@@ -130,19 +129,19 @@ class Artefact:
 
     def described_job(self) -> dict[str, Any]:
         """Return everything that determines the result: settings, with fingerprints as values of the inputs."""
-        # The settings name an input as the user did, and not its copy.
-        fingerprints = {as_given(item): found for item, found in self.fingerprints.items()}
+        # The settings have the user's name of an input, not the name of its copy.
+        fingerprints = {as_given(path): digest for path, digest in self.fingerprints.items()}
         given = {name: value for name, value in self._record().items() if name not in {*_NOT_THE_RESULT, *self.free}}
         job = {name: _with_fingerprints(value, fingerprints) for name, value in given.items()}
-        named = [item for value in given.values() for item in (value if isinstance(value, list) else [value])]
-        if others := [found for item, found in fingerprints.items() if item not in named]:
+        named = [part for value in given.values() for part in (value if isinstance(value, list) else [value])]
+        if others := [digest for path, digest in fingerprints.items() if path not in named]:
             job["inputs"] = others
         return dict(json.loads(json.dumps({**job, **self.job}, default=str)))
 
     @cached_property
     def fingerprints(self) -> dict[str, str]:
-        """The SHA-256 of each input, which is taken once."""
-        return {str(item): fingerprint(item) for item in self.inputs}
+        """The SHA-256 of each input, computed once."""
+        return {str(path): fingerprint(path) for path in self.inputs}
 
     def finish(
         self,
@@ -175,10 +174,10 @@ class Artefact:
 
     @contextmanager
     def finishing(self) -> Iterator[bool]:
-        """Lock the output of a shared job again; yields whether this run is to finish it, or another one has."""
+        """Lock the output of a shared job again; yield False if another run has finished it."""
         with locked(self.target, wait=True):
             if not (self.work / JOB).is_file():
-                # What this run was still writing when another one with the same part finished.
+                # Files that this run was still writing when another run of the same part finished.
                 shutil.rmtree(self.work, ignore_errors=True)
             yield self.work.is_dir()
 
@@ -197,7 +196,7 @@ class Artefact:
         if self.resume and self._was_finished():
             self.finished = True
             log(f"the output is finished, nothing is left to do: {self.output}")
-            # What another job has begun with --overwrite is not discarded.
+            # An incomplete run of another job, begun with --overwrite, stays.
             job = self._described()
             runs = [work for work in runs if (work / JOB).read_text("utf-8", "replace") == job]
         else:
@@ -217,9 +216,9 @@ class Artefact:
     def _was_finished(self) -> bool:
         record = self.target / PROVENANCE
         made = read_json_object(record, OutputError) if record.is_file() else {}
-        known = made.get("job")
-        is_same = known is not None and known == fingerprint_of_job(self.described_job())
-        if known is not None and not is_same and not self.overwrite:
+        job = made.get("job")
+        is_same = job is not None and job == fingerprint_of_job(self.described_job())
+        if job is not None and not is_same and not self.overwrite:
             problem = "the output is finished and was made with other settings or inputs"
             remedy = "give another --output, or --overwrite without --resume"
             raise OutputError(problem, path=self.output, remedy=remedy)
@@ -263,7 +262,7 @@ def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> I
 
 
 def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_file: bool = False) -> Path:
-    """Refuse an output that would destroy something, and returns it as an absolute path.
+    """Refuse an output that would destroy something, and return it as an absolute path.
 
     `overwrite` replaces any file, and folders with a provenance of this package.
     """
@@ -301,7 +300,7 @@ def _resolved(output: str | os.PathLike[str]) -> Path:
 
 
 def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Refuse an output before long work, unless :class:`Artefact` has to remove the rest of a killed run first."""
+    """Refuse an output before long work, unless a killed run left files that :class:`Artefact` removes first."""
     if not incomplete_runs(_resolved(output)):
         check_output(output, overwrite=overwrite)
 
@@ -319,19 +318,19 @@ def fingerprint_of_job(job: Mapping[str, Any]) -> str:
 
 
 def incomplete_runs(target: Path) -> list[Path]:
-    """List the hidden folders that earlier runs of this user for an output have left, links not among them."""
+    """List the hidden folders, without links, that earlier runs of this user left for an output."""
     return list(filter(Path.is_dir, _hidden(target)))
 
 
 def _hidden(target: Path) -> list[Path]:
     pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
-    found = []
+    paths = []
     for path in sorted(target.parent.glob(pattern)):
         with suppress(FileNotFoundError):  # the run that was writing it has just ended
             status = path.lstat()
             is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-            found += [path] if is_own and not stat.S_ISLNK(status.st_mode) else []
-    return found
+            paths += [path] if is_own and not stat.S_ISLNK(status.st_mode) else []
+    return paths
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:
@@ -355,5 +354,5 @@ def _exchange(one: Path, other: Path) -> bool:
 
 def _with_fingerprints(value: Any, fingerprints: Mapping[str, str]) -> Any:
     if isinstance(value, list):
-        return [_with_fingerprints(item, fingerprints) for item in value]
+        return [_with_fingerprints(part, fingerprints) for part in value]
     return fingerprints.get(value, value) if isinstance(value, str) else value

@@ -49,8 +49,8 @@ def read_card(folder: str | os.PathLike[str]) -> str:
 
 def texts(value: object) -> list[str]:
     """Turn an entry of a head into a list of texts."""
-    items = value if isinstance(value, list) else [value]
-    return [str(item) if isinstance(item, (str, int, float)) else type(item).__name__ for item in items if item]
+    parts = value if isinstance(value, list) else [value]
+    return [str(part) if isinstance(part, (str, int, float)) else type(part).__name__ for part in parts if part]
 
 
 def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list[str]:
@@ -71,7 +71,7 @@ def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list
 
 @dataclass(frozen=True)
 class Measurement:
-    """One number, with task, data (also a path) and metric by their names on the Hub, and the metric's full `name`."""
+    """One number, with task, data (or its path) and metric as the Hub names them, and the metric's full `name`."""
 
     task: str
     dataset: str | None
@@ -87,8 +87,8 @@ class Measurement:
         object.__setattr__(self, "dataset", name[:100])  # the folders above are private
 
     @property
-    def known(self) -> bool:
-        """Whether there is a number and the name of the data; otherwise it is not published."""
+    def is_complete(self) -> bool:
+        """Whether it has a finite number and the name of the data; otherwise it is not published."""
         return self.value is not None and math.isfinite(self.value) and bool(self.dataset)
 
     def result(self) -> EvalResult:
@@ -113,8 +113,8 @@ class Measurement:
 def set_results(card: ModelCard, name: str, measurements: Sequence[Measurement]) -> None:
     """Write measurements of a model into the head of its card, and replace earlier ones of the same kind."""
     data = cast("ModelCardData", card.data)
-    new = [item.result() for item in measurements if item.known]
-    kept = [old for old in data.eval_results or [] if not any(old.is_equal_except_value(item) for item in new)]
+    new = [measurement.result() for measurement in measurements if measurement.is_complete]
+    kept = [old for old in data.eval_results or [] if not any(old.is_equal_except_value(result) for result in new)]
     data.eval_results = [*kept, *new] or None
     # The library writes a name without results as a key that the Hub does not know.
     data.model_name = (data.model_name or name) if data.eval_results else None

@@ -86,7 +86,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 
 
 def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
-    """Render a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
+    """Render a card to `README.md` in `folder`, which has its provenance and pictures, and return its path.
 
     `model_license` among the values is for a model whose record does not name a licence.
     """
@@ -125,8 +125,8 @@ def _data_card(text: str, datasets: list[str], folder: Path) -> str:
     # `datasets` caches the rows of a folder; the digest distinguishes folders of one name.
     if files := sorted(folder.rglob("*.parquet")):
         digest = hashlib.sha256(b"".join(bytes.fromhex(fingerprint(path)) for path in files))
-        for item in card.data.get("configs", []):
-            item["description"] = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
+        for configuration in card.data.get("configs", []):
+            configuration["description"] = f"SHA-256 over those of the Parquet files: {digest.hexdigest()}"
     return str(card)
 
 
@@ -174,7 +174,7 @@ def add_results(
     section: str,
     text: str,
 ) -> None:
-    """Record an evaluation and updates card and report of a model; earlier results on the same data are replaced.
+    """Record an evaluation and update card and report of a model; earlier results on the same data are replaced.
 
     The Markdown `text` goes before the section "Limits". A card without a head gets this text alone.
     """

@@ -92,7 +92,7 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
 @contextmanager
 def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
-    """Turn whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
+    """Turn any error of a library in the block into one `ModelError`; `what` is e.g. `the model`."""
     try:
         with quiet_transformers():
             yield
@@ -102,8 +102,8 @@ def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "cop
         # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        if isinstance(known := error_of_the_system(error), UsageError):
-            raise known from error  # a missing package or too little memory is no fault of the file
+        if isinstance(explained := error_of_the_system(error), UsageError):
+            raise explained from error  # a missing package or too little memory, not a damaged file
         text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
         raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
 
@@ -118,7 +118,7 @@ def shortened(name: str) -> str:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a new file to write, which takes its name at `path` when the block ends without an error.
+    """Yield the path of a new file, which is renamed to `path` when the block ends without an error.
 
     A link at `path` is replaced, not followed. Errors of the block that name another file pass unchanged.
     """
@@ -142,7 +142,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def give_usual_modes(folder: Path) -> None:
-    """Give all files below a folder the mode that the umask left to the folder; safetensors writes private files."""
+    """Set the modes of all files below a folder by its umask; safetensors writes private files."""
     allowed = stat.S_IMODE(folder.stat().st_mode) & 0o666
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
@@ -164,7 +164,7 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keep other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it."""
+    """Lock a file or folder against other runs during the block; `wait` waits for a run that is writing it."""
     if not path.name:
         raise OutputError("the output is the root of a file system", path=path, remedy="name a new folder")
     # Its import takes longer than `--help`, which needs no lock.

@@ -18,13 +18,13 @@ from .fsspec_path import to_path
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "README.md", "onnx/model.onnx")
-"""What model folders hold except code; in a pattern of the Hub's client `*` also stands for `/`."""
+"""The files of model folders without code; in a pattern of the Hub's client `*` also matches `/`."""
 NOT_FETCHED = ("*checkpoint*/*", "data/*")
 BUILTIN_FOLDERS = {name: Path(__file__).parents[1] / "encoders" / name for name in BUILTINS}
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
-"""The folders in the cache of the Hub's client that this process fetched, by name and revision."""
+"""The cached folders that this process fetched, by name and revision."""
 _WITH_CODE: set[Path] = set()
-"""Those of them whose code was fetched too."""
+"""The folders that were fetched with code."""
 
 
 def model_folder(
@@ -43,7 +43,7 @@ def model_folder(
             `builtin` is written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models of other types than this package's, which may have hundreds of gigabytes.
-        with_code: Fetch also their code, which somebody trusts.
+        with_code: Fetch also the code of the model, which the user trusts.
         client_options: `token`, `cache_dir` and `local_files_only` of the Hub's client.
     """
     if name == "":
@@ -63,8 +63,8 @@ def model_folder(
     if fetched is not None and is_complete and client_options.get("cache_dir") is None:
         return fetched
     folder = _download(*repository, revision, (_SETTINGS, _MODULES), **client_options)
-    if not (_is_of_known_type(folder, str(name)) or any_type):
-        return folder  # its settings alone, with which it is refused
+    if not (_is_supported(folder, str(name)) or any_type):
+        return folder  # only its settings: the caller refuses it
     patterns = (*FETCHED, "*.py") if with_code else FETCHED
     folder = _FOLDERS[key] = _download(*repository, revision, patterns, **client_options)
     if with_code:
@@ -95,7 +95,7 @@ def model_name(model: str | os.PathLike[str]) -> str:
     return repository_name(model) or to_path(model).resolve().name
 
 
-def _is_of_known_type(folder: Path, name: str) -> bool:
+def _is_supported(folder: Path, name: str) -> bool:
     settings, modules = folder / _SETTINGS, folder / _MODULES
     if not settings.is_file() and not modules.is_file():
         remedy = "see its list of files on the Hub; namespace/name/folder names a model in a folder of it"

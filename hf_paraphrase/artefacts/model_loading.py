@@ -1,4 +1,4 @@
-"""Opens model folders: weights in safetensors and tokenizers, no code from the folder, errors of one line."""
+"""Open model folders: weights in safetensors and tokenizers, without code from the folder, errors in one line."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | None:
-    """Return the class that a model folder with code gives for an Auto class, as `file.Class`; else None."""
-    named = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
-    code = named.get(auto_class) if isinstance(named, dict) else None
+    """Return the class of a model folder's own code for an Auto class, as `file.Class`; None without code."""
+    classes = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
+    code = classes.get(auto_class) if isinstance(classes, dict) else None
     return None if code is None else str(code).rpartition("--")[2]
 
 
@@ -127,7 +127,7 @@ def open_tokenizer_folder(
     with wrap_load_errors("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
         given = {"local_files_only": True, "trust_remote_code": trust_remote_code, **options}
         tokenizer = AutoTokenizer.from_pretrained(folder, **given)
-    # Of a folder without tokenizer files transformers makes one that knows special tokens alone.
+    # Without tokenizer files, transformers makes a tokenizer of special tokens only.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise ModelError("the model has no tokenizer", path=folder, remedy="save the tokenizer in the same folder")
     return tokenizer

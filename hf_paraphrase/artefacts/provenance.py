@@ -1,4 +1,4 @@
-"""`provenance.json`: how an artefact was made, and the licence, languages and sources of its inputs."""
+"""`provenance.json`: the command, settings and results of an artefact, and the licences and sources of its inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
 """The provenance of the model that was exported, in the folder of the export."""
 REPORT = "report.html"
-# An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it.
+# An absolute path, a path out of the working folder, or a URL that is not public; `name=` may precede it.
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"
     r"(?P<path>(?:[/\\]|~[^/\\\s]*[/\\]|[A-Za-z]:[/\\]|[Ff][Ii][Ll][Ee]:[/\\]|(?:\.[/\\])*\.\.[/\\]"
@@ -45,11 +45,11 @@ _MEASURING = {
     "deduplicate": ("encoder", "model"),
     "mine": ("encoder", "model"),
 }
-"""The settings of commands that name models which measure data: their training data are no sources of the output."""
+"""Settings that name models which measure data: the training data of these models are no sources of the output."""
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
-    """Compute the SHA-256 of a file, or of all files below a folder but hidden ones, cards, records and logs."""
+    """Compute the SHA-256 of a file, or of a folder without hidden files, cards, records and logs."""
     path = fetched_folder(path) or to_path(path)
     if path.is_dir():
         digest = hashlib.sha256()
@@ -73,14 +73,14 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of those packages that are installed and shape a result."""
+    """Return the versions of Python and of the installed packages that influence results."""
     from importlib import metadata
 
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES.split():
         with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found
+            installed[package] = metadata.version(package)
+    return installed
 
 
 def write_provenance(
@@ -92,11 +92,10 @@ def write_provenance(
     results: Mapping[str, Any] | None = None,
     job: str | None = None,
 ) -> dict[str, Any]:
-    """Write `provenance.json` and returns its content.
+    """Write `provenance.json` and return its content.
 
-    `command` is a verb, or a script and its command, such as `make_data.py joined`. `inputs` has the SHA-256 of each
-    file, folder and model that was read, by its name; `job` is the fingerprint by which a continued run detects that
-    it is finished.
+    `command` is a command, or a script with its command, such as `make_data.py joined`. `inputs` maps the files,
+    folders and models that were read to their SHA-256. By the fingerprint `job` a continued run detects its end.
     """
     kept_out = set(map(str, settings.get("decontaminate") or ()))
     measuring = {settings[name] for name in _MEASURING.get(command, ()) if settings.get(name)}
@@ -108,13 +107,13 @@ def write_provenance(
         "versions": versions(),
         "inputs": [
             {
-                **origin_of(fetched_folder(item) or item),
-                "name": repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name),
+                **origin_of(fetched_folder(path) or path),
+                "name": repository_name(path) or (as_given(path) if path in INPUT_COPIES else to_path(path).name),
                 "sha256": sha256,
-                **({"kept_out": True} if as_given(item) in kept_out else {}),
-                **({"measures": True} if as_given(item) in measuring else {}),
+                **({"kept_out": True} if as_given(path) in kept_out else {}),
+                **({"measures": True} if as_given(path) in measuring else {}),
             }
-            for item, sha256 in (inputs or {}).items()
+            for path, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
         **({} if job is None else {"job": job, "hf_paraphrase_version": __version__}),
@@ -131,9 +130,9 @@ def record_text(record: Mapping[str, Any]) -> str:
 
 def _in_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else str(key): _in_json(item) for key, item in value.items()}
+        return {str(key): _in_json(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_in_json(item) for item in value]
+        return [_in_json(part) for part in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value if value is None or isinstance(value, (str, int)) else str(value)
@@ -151,13 +150,13 @@ def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> d
 
 
 def with_short_paths(value: Any) -> Any:
-    """Reduce paths in settings that lead out of the working folder, which are private, to their last part."""
+    """Shorten private paths in settings, which lead out of the working folder, to their last part."""
     if isinstance(value, Mapping):
-        return {name: with_short_paths(item) for name, item in value.items()}
+        return {name: with_short_paths(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [with_short_paths(item) for item in value]
-    if isinstance(value, str) and (found := _ELSEWHERE.fullmatch(value)):
-        return (found["name"] or "") + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+        return [with_short_paths(part) for part in value]
+    if isinstance(value, str) and (match := _ELSEWHERE.fullmatch(value)):
+        return (match["name"] or "") + re.split(r"[/\\]", match["path"].rstrip("/\\"))[-1]
     return value
 
 
@@ -167,7 +166,7 @@ def is_url(text: object) -> bool:
 
 
 def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read `license`, `language`, `datasets` (lists), `url` and `made_by` of an input, as far as it states them."""
+    """Read `license`, `language`, `datasets` (lists), `url` and `made_by` from the card and record of an input."""
     folder = to_path(folder)
     record: dict[str, Any] = {}
     with suppress(HfParaphraseError):
@@ -177,36 +176,32 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     head, _ = card_of_input(folder)
     # On the Hub, "original" marks data without sources, and "extended|…" other kinds of sources.
     sources = [name for name in texts(head.get("source_datasets")) if name != "original" and "|" not in name]
-    known = {
+    origin = {
         "license": texts(head.get("license")),
         "language": texts(head.get("language")),
         "datasets": sources + texts(head.get("datasets")),
         "made_by": record.get("command"),
         "url": url if is_url(url) else None,
     }
-    return {key: value for key, value in known.items() if value}
+    return {key: value for key, value in origin.items() if value}
 
 
 def described(inputs: list[dict[str, Any]]) -> list[str]:
-    """Lay out the `inputs` of a provenance record as the Markdown items of a list."""
+    """Format the `inputs` of a provenance record as the items of a Markdown list."""
     lines, kept_out, measuring = [], [], []
-    for item in inputs:
-        name = f"`{_shown(item['name'])}`"
-        if item.get("kept_out"):
+    for read in inputs:
+        name = f"`{_shown(read['name'])}`"
+        if read.get("kept_out"):
             kept_out.append(name)
-            continue
-        if item.get("measures"):
+        elif read.get("measures"):
             measuring.append(name)
-            continue
-        facts = [f"`{_shown(item['made_by'])}`"] if "made_by" in item else []
-        facts += [
-            f"{word}: {', '.join(map(_shown, item[key]))}"
-            for word, key in (("licence", "license"), ("language", "language"))
-            if key in item
-        ]
-        urls = [item.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in item.get("datasets", []))]
-        facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
-        lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
+        else:
+            facts = [f"`{_shown(read['made_by'])}`"] if "made_by" in read else []
+            for word, key in (("licence", "license"), ("language", "language")):
+                facts += [f"{word}: {', '.join(map(_shown, read[key]))}"] if key in read else []
+            urls = [read.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in read.get("datasets", []))]
+            facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
+            lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
     if kept_out:
         lines.append(f"decontaminated against {', '.join(kept_out)}")
     if measuring:
@@ -215,16 +210,16 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
 
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
-    """List the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
-    used = [item for item in inputs if not item.get("kept_out") and not item.get("measures")]
-    found = [_HUB_DATASET.findall(str(item.get("url"))) + item.get("datasets", []) for item in used]
-    return list(dict.fromkeys(chain.from_iterable(found)))
+    """List each dataset of the Hub among the inputs of an artefact or their sources once."""
+    used = [read for read in inputs if not read.get("kept_out") and not read.get("measures")]
+    names = [_HUB_DATASET.findall(str(read.get("url"))) + read.get("datasets", []) for read in used]
+    return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
     """Return the languages on the card of a model's pairs; with an `english` tokenizer English alone if possible."""
-    known = inherited_metadata(folder)["language"]
-    return ["en"] if english and (not known or "en" in known) else known
+    languages = inherited_metadata(folder)["language"]
+    return ["en"] if english and (not languages or "en" in languages) else languages
 
 
 def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""`report.html`: the card as a page, with plots of the results, which loads and runs nothing from elsewhere."""
+"""`report.html`: the card as a page with plots of the results, without scripts and external files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _picture(folder: Path, name: str) -> str | None:
 
 
 def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Lay out what can be drawn of the results of a `provenance.json`, as `report.html` draws it."""
+    """Lay out the plots of the results in a `provenance.json` for `report.html`."""
     results = record.get("results", {})
     log = results.get("log") or []
     plots: list[tuple[str, str, Points]] = [("Loss in training", *_points(log, "loss"))]
@@ -76,7 +76,7 @@ def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(scores, list):
         evaluations = [entry for entry in log if any(key.startswith("eval_") for key in entry)]
         scores = [{key.removeprefix("eval_"): entry[key] for key in entry} for entry in evaluations]
-    # Resumed trainings record the numbers in another order.
+    # Resumed trainings record the scores in another order.
     names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
     plots += [(name.replace("_", " ").capitalize(), *_points(scores, name)) for name in names]
     return [curve(*plot) for plot in plots if plot[2]]
@@ -110,6 +110,5 @@ def _ticks(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _points(entries: Sequence[Mapping[str, Any]], name: str) -> tuple[str, Points]:
     across = "epoch" if all("epoch" in entry for entry in entries) else "step"
-    found: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
-    is_number = [all(isinstance(value, int | float) and math.isfinite(value) for value in point) for point in found]
-    return across, [point for point, is_drawn in zip(found, is_number, strict=True) if is_drawn]
+    points: list[tuple[Any, Any]] = [(entry.get(across), entry.get(name)) for entry in entries]
+    return across, [point for point in points if all(isinstance(x, int | float) and math.isfinite(x) for x in point)]

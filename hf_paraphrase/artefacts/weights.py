@@ -1,4 +1,4 @@
-"""Weights in safetensors: what their headers say, whether they have diverged, and tables of vectors of any type.
+"""Weights in safetensors: their headers, a check for divergence, and tables of vectors of any type.
 
 A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), and `weights`
 (vocab_size,), by which the rows are multiplied; and `"embedding_dtype": "int8"` in `config.json`.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _LARGEST = 2.0**63
-"""The square of a greater number is infinite in single precision, so that no length or cosine can be computed."""
+"""The square of a greater number is infinite in single precision, so that lengths and cosines are undefined."""
 TABLE_MODELS = ("avg", "concatenation")
 """The model types whose only parameter is a table of vectors."""
 TABLE, SCALES, _MAPPING = "embeddings", "weights", "mapping"
@@ -40,7 +40,7 @@ class TensorEntry(NamedTuple):
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
-    """Read which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
+    """Read the types and shapes in a safetensors file; a missing or damaged file is a `ModelError`."""
     from safetensors import safe_open
 
     with wrap_load_errors("the weights", path), safe_open(path, framework="numpy") as file:

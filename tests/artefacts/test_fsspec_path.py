@@ -26,7 +26,7 @@ class Guarded(MemoryFileSystem):
 
 
 class Unreliable(fsspec.AbstractFileSystem):
-    """A store whose errors are of a kind of their own, like those of clients of clouds."""
+    """A store with its own kind of error, like the clients of cloud storage."""
 
     protocol = "unreliable"
 

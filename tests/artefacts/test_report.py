@@ -1,4 +1,4 @@
-"""A report contains all that it shows, shows what was recorded, and runs no script of its inputs."""
+"""A report is self-contained, shows the record, and runs no script of its inputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reader(HTMLParser):
 
 
 def check_harmless(page):
-    """Looks for whatever is fetched or run."""
+    """Check that a page fetches and runs nothing."""
     tags = Reader(page).tags
     for tag, attributes in tags:
         assert tag not in {"link", "iframe", "object", "base", "form"}, tag

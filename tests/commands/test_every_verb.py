@@ -91,7 +91,7 @@ def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, art
     assert contents(tmp_path / "run") == before
     if not overwriting(case):
         return
-    # Most outputs are replaced alike: of the others it is enough that they begin.
+    # Most outputs are replaced alike: the remaining runs only start.
     stops = [] if case.name in REPLACED else [1, Mock(side_effect=KeyboardInterrupt)]
     replaced = run_here([*words, "--overwrite"], tmp_path / "run", *stops)
     assert replaced.code == (130 if stops else 0), replaced
@@ -176,7 +176,7 @@ def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(
             assert_refused(run_here([*words, "--resume", "--seed", "99"], folder))
         assert work_of(folder) == left, "an incomplete run is neither continued nor destroyed by another one"
     ended = run_here([*words, "--resume"] if case.resumes else words, folder)
-    # A verb without --resume refuses what was complete before the kill.
+    # A command without --resume refuses an output that was complete before the kill.
     assert ended.code == 0 or (ended.code == 2 and not case.resumes and output.exists()), ended
     assert differences(done, output) == []
     assert left_over(folder, *done.parent.iterdir()) == []
@@ -218,7 +218,7 @@ def test_an_output_does_not_overlap_an_input(case, source, artefacts, tmp_path):
     path, words = with_copy(case, source, artefacts, tmp_path)
     (tmp_path / "run").mkdir()
     before = contents(tmp_path)
-    # Beside raw files there is room for outputs.
+    # An output may be next to raw files.
     inside = [path / "new"] if (path / "provenance.json").is_file() else []
     for output in [path.parent, *([path] if path.exists() else []), *inside]:
         words[-1] = str(output)

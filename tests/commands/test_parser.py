@@ -191,27 +191,16 @@ def test_a_verb_of_many_flags_shows_the_usual_ones_and_the_switch_that_shows_the
 # ----- all verbs
 
 CLASSES = sorted({recipe.settings for recipe in all_recipes().values()}, key=lambda x: (x.__module__, x.__name__))
-SYNONYMS = (
-    {"workers", "num_workers"},
-    {"query_file", "queries"},
-    {"top_k", "neighbours"},
-    {"lang", "language"},
-)
-OF_A_MARGIN = {
-    ("MiningSettings", "neighbours"),
-    ("MiningEvaluationSettings", "neighbours"),
-    ("ParaphraseSettings", "top_k"),
-}
-"""Not how many neighbours of a sentence are shown; of tokens in sampling."""
+SYNONYMS = ({"workers", "num_workers"}, {"query_file", "queries"}, {"top_k", "neighbours"}, {"lang", "language"})
+NO_SYNONYMS = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
+NO_SYNONYMS |= {("ParaphraseSettings", "top_k")}
+"""Not the number of shown neighbours of a sentence, but of a margin, or of tokens in sampling."""
 WORDS = """
     allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters
-    host prompt_name remove_where
-    keep keep_columns label_column label_separator lang language license
+    host prompt_name remove_where keep keep_columns label_column label_separator lang language license
     measures model_source_lang model_target_lang pivots positive_label protocols query ray_address remove_id repo_id
-    report_to revision
-    shard source_lang source_language split subset target_column target_lang task_prefix tasks teacher_lang test_part
-    test_split text_column thousands
-    train_split tuning_part url
+    report_to revision shard source_lang source_language split subset target_column target_lang task_prefix tasks
+    teacher_lang test_part test_split text_column thousands train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""
 SENTENCES_THEMSELVES = ("GateAnalysisSettings", "sentences")
@@ -219,33 +208,30 @@ SENTENCES_THEMSELVES = ("GateAnalysisSettings", "sentences")
 
 
 @pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word(settings_class):
-    """An option that lacks its mark could be overwritten by the output, or a pipe in it be read twice."""
-    for field in dataclasses.fields(settings_class):
-        option = option_of(field)
-        if "str" in str(typing.get_type_hints(settings_class)[field.name]):
-            marked = option.path or option.prefix or option.written or field.name == "output"
-            is_word = field.name in WORDS.split() or (settings_class.__name__, field.name) == SENTENCES_THEMSELVES
-            is_word |= field.name == "prompt" and not marked  # of an encoder; for a chat model it is a file
-            assert marked != (option.choices is not None or is_word), field.name
-
-
-@pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settings_class, monkeypatch):
+def test_help_explains_every_flag_and_every_option_of_text_is_a_path_has_choices_or_is_a_known_word(
+    settings_class, monkeypatch
+):
+    """The output could overwrite an option without its mark, or a pipe in it be read twice."""
     shown, parser = help_of(settings_class, monkeypatch), VerbParser(settings_class, "verb")
     assert len(shown) == len(parser._actions) - 1 and all(shown.values()), "--help-all is not among them"
     for names, text in shown.items():
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert text.count("(default: ") + text.count("[default: ") <= 1, names
+    hints = typing.get_type_hints(settings_class)
     for field in dataclasses.fields(settings_class):
-        option = option_of(field)
+        option, key = option_of(field), (settings_class.__name__, field.name)
+        if "str" in str(hints[field.name]):
+            marked = option.path or option.prefix or option.written or field.name == "output"
+            is_word = field.name in WORDS.split() or key == SENTENCES_THEMSELVES
+            is_word |= field.name == "prompt" and not marked  # of an encoder; for a chat model it is a file
+            assert marked != (option.choices is not None or is_word), field.name
         if field.name == "resume":
             assert all(flag(other) in option.help for other in option.only_with)
         for names in SYNONYMS:
-            if field.name in names and (settings_class.__name__, field.name) not in OF_A_MARGIN:
+            if field.name in names and key not in NO_SYNONYMS:
                 assert all(parser._option_string_actions[flag(name)].dest == field.name for name in names), field.name
         if field.name.endswith("seed"):
-            assert (option.at_least, option.at_most) == (0, (1 << 32) - 1), "what generators take"
+            assert (option.at_least, option.at_most) == (0, (1 << 32) - 1), "the range of generators"
 
 
 # ----- near names

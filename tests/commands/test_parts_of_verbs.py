@@ -151,7 +151,7 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     verb, cluster, pairs, tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    # Relative names lead the workers to the same places.
+    # Workers resolve relative names to the same folders.
     given = {"pairs": pairs, "bitext": tiny_bitext, "model": tiny_model}
     for name, folder in given.items():
         Path(name).symlink_to(folder)
@@ -170,7 +170,7 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     made, local = (tree(Path(folder, "made").absolute()) for folder in ("there", "local"))
     assert made == {name: content.replace(b"local/made", b"there/made") for name, content in local.items()}
     assert [path.name for path in Path("there").iterdir()] == ["made"]
-    # Of what Ray and its workers have to tell nothing is shown.
+    # Messages of Ray and its workers are hidden.
     assert "ray" not in said.lower(), said
 
 

@@ -37,7 +37,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
         judged = load_dataset(str(output / "paraphrases" / split), split=split, cache_dir=cache)
         assert len(judged) == rows and sum(judged["label"]) == rows / 6
         sides.append({*judged["sentence1"], *judged["sentence2"]})
-    # The sentences that choose the epoch, those of the scores, and those of the training do not overlap.
+    # Training, validation and test sentences do not overlap.
     assert not sides[0] & sides[1] and not sides[0] & sides[2] and not sides[1] & sides[2]
     assert set(load_dataset(str(output / "bitext"), cache_dir=cache)) == {"train", "validation", "test"}
     pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)

@@ -83,6 +83,6 @@ def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_pat
 def test_the_card_has_the_dev_score_only_if_there_was_a_dev_set():
     item = dev_measurement("data/sts", 70.5, [{"dev_mean": 70.5}])
     assert (item.metric, item.split, item.value) == ("pearsonr", "dev", 70.5) and "chose the epoch" in item.name
-    assert not dev_measurement(None, 70.5, []).known and not dev_measurement("sts", None, []).known
+    assert not dev_measurement(None, 70.5, []).is_complete and not dev_measurement("sts", None, []).is_complete
     found = dev_measurement("bitext", 12.0, [{"dev_mean": 12.0, "source_to_target": 1.0}])
     assert (found.metric, found.split, found.task_name) == ("precision", "validation", "Finding translations")

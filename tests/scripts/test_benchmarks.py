@@ -1,4 +1,4 @@
-"""The benchmarks on tiny data: what is compared is equal, and the last line has the ratios by their names."""
+"""The benchmarks on tiny data: contestants compute the same, and the last line has all ratios."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kept_settings(monkeypatch):
 
 @pytest.fixture
 def run(load_script, monkeypatch, capsys):
-    """Runs a benchmark; gives its exit code and what it printed."""
+    """Run a benchmark; return its exit code and output."""
 
     def of(name, *words):
         script = sys.modules.get(f"benchmarks/{name}") or load_script(f"benchmarks/{name}")
@@ -38,7 +38,7 @@ def run(load_script, monkeypatch, capsys):
 
 @pytest.fixture
 def ratios(run):
-    """Runs a benchmark; gives its lines, those of tables from the first cell on, and the object of the last one."""
+    """Run a benchmark; return its lines, stripped of table borders, and the object of the last line."""
 
     def of(name, *words):
         code, printed = run(name, *words)

@@ -136,7 +136,7 @@ def logit_of(model, examples, source, target):
 
 
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
-    # The numbers of sentences differ from those of their translations.
+    # Sentences and their translations have different numbers.
     examples = examples_of([(many(1)[0][0], "t7 v1"), *many(40)])
     args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
     trainer = ClassifierTrainer(new_classifier(), args, ParallelBatches(examples, NegativeDraw(examples, 3), 3))
