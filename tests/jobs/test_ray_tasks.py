@@ -1,4 +1,4 @@
-"""What is asked of Ray, of a double that runs its tasks here; `commands/test_verbs_on_ray.py` has a real cluster."""
+"""What is asked of Ray, of a double that runs its tasks here; `commands/test_parts_of_verbs.py` has a real cluster."""
 
 from __future__ import annotations
 
