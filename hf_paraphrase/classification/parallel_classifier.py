@@ -102,7 +102,12 @@ def encode_sentences(
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
     with evaluation_mode(model):
         steps = embed_in_padded_batches(
-            encode, ids, vectors, batch_size=256, pad_token_id=model.config.pad_token_id, device=model.device
+            encode,
+            ids,
+            vectors.__setitem__,
+            batch_size=256,
+            pad_token_id=model.config.pad_token_id,
+            device=model.device,
         )
         for _ in with_progress_bar(steps, len(vectors)) if show_progress_bar else steps:
             pass

@@ -19,7 +19,7 @@ from ..artefacts.files import atomic_write_text
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..data.folder import DataFolder, write_split
-from ..encoders.dev_sets.pair_tables import chosen_split
+from ..encoders.dev_sets.pair_sets import chosen_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting

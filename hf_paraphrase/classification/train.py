@@ -147,12 +147,12 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     """Make the classifier with the encoder's parameters, or random ones."""
     from transformers import set_seed
 
-    from ..encoders.backends.pooled_transformer import network_for_a_head
+    from ..encoders.backends.pooled_transformer import backbone_for_head
     from ..models.configuration_sentence_classifier import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
 
     opened = SentenceEncoder.from_pretrained(settings.model)
-    encoder, sizes = network_for_a_head(opened, settings.model)
+    encoder, sizes = backbone_for_head(opened, settings.model)
     coverage = None
     if settings.from_scratch:
         set_seed(settings.seed)

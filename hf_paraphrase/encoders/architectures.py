@@ -1,13 +1,13 @@
-"""The kinds of sentence encoders that can be trained, with the settings that only some have; how one is made.
+"""The architectures of trainable sentence encoders, with their options, and functions that make and recognize models.
 
-`hf_paraphrase.registry.ENCODERS` has them by name. A model class of the user is registered there as it is:
+`hf_paraphrase.registry.ENCODERS` lists them by name. A user registers a model class of their own as it is:
 
     @ENCODERS.register("mine")
     class MyEncoder(PreTrainedModel): ...
 
-Its `forward(input_ids, attention_mask)` gives `last_hidden_state` and `pooler_output`, its
-word vectors are the parameter `embeddings`, and its configuration takes `vocab_size`, `hidden_size`, `pad_token_id`
-and `unk_token_id`. It is saved with the file that it is in.
+Its `forward(input_ids, attention_mask)` returns `last_hidden_state` and `pooler_output`, its word vectors are the
+parameter `embeddings`, and its configuration accepts `vocab_size`, `hidden_size`, `pad_token_id` and `unk_token_id`.
+A saved folder includes the file that defines the class.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 HIDDEN_SIZE = 300
-"""Components of word vectors and embeddings where nothing else says how many (papers 000 and 001)."""
+"""The default size of word vectors and embeddings (Wieting et al. 2017; Wieting and Gimpel 2017)."""
 DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
-"""The settings of encoders' configurations that make training mode random."""
+"""The settings of configurations that make training mode random."""
 
 
 @dataclass(kw_only=True)
 class EncoderOptions(Settings):
-    """The settings of our configurations that not every encoder has; None is the configuration's own default."""
+    """The options of some architectures only; None is the default of the configuration."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -46,12 +46,14 @@ class EncoderOptions(Settings):
     )
     initial_distribution: str | None = setting(
         "random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or uniform from -0.01 "
-        "to 0.01, as those of a gru always are [default: normal]",
+        "to 0.01, as a gru always uses [default: normal]",
         None,
         choices=["normal", "uniform"],
     )
     cell: str | None = setting(
-        "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
+        "recurrent cell: lstm (Wieting et al. 2017) or gru (Sjöblom et al. 2018) [default: lstm]",
+        None,
+        choices=["lstm", "gru"],
     )
     peepholes: bool | None = setting(
         "connect the gates of an lstm to its cell; without this it is faster [default: true]",
@@ -59,21 +61,21 @@ class EncoderOptions(Settings):
         only_with={"cell": ("lstm", None)},
     )
     candidate_activation: str | None = setting(
-        "function of the candidate state of a gru [default: leaky_relu, as in paper 003]",
+        "function of the candidate state of a gru [default: leaky_relu, as in Sjöblom et al. 2018]",
         None,
         choices=["leaky_relu", "tanh"],
         only_with={"cell": "gru"},
     )
     bidirectional: bool | None = setting("read in both directions [default: false]", None)
     variational_dropout: float | None = setting(
-        "probability of dropping a component of the input or state, the same ones at every step [default: 0]",
+        "probability of dropping a component of the input or state at all steps [default: 0]",
         None,
         at_least=0,
         below=1,
     )
     variational_dropout_of: str | None = setting(
-        "what the variational dropout of gran applies to besides the state: all uses of word vectors (words), or "
-        "only those in the network and the gate (network) [default: words]",
+        "targets of the variational dropout of gran besides the state: all uses of word vectors (words), or their use "
+        "in the network and the gate only (network) [default: words]",
         None,
         choices=["words", "network"],
         only_with="variational_dropout",
@@ -87,14 +89,15 @@ class EncoderOptions(Settings):
 
 @dataclass(frozen=True)
 class Architecture:
-    """A kind of sentence encoder.
+    """An architecture of a sentence encoder.
 
     Attributes:
         model: A model type of :mod:`..models.registry`, or a model class of the user.
-        epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a similar effort.
-        options: Those of :class:`EncoderOptions` that it has.
-        words: Whether words, or the tokens of a given tokenizer, are among its tokens, `trigrams` whether those are.
-        own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
+        epochs: The number of epochs in Wieting et al. (2017), section 5.2, or for others a similar effort.
+        options: The names of its options in :class:`EncoderOptions`.
+        words: Whether words, or the tokens of a given tokenizer, are among its tokens.
+        trigrams: Whether character trigrams are among its tokens.
+        own_embedding_size: Whether `embedding_size`, the size of its word vectors, may differ from `hidden_size`.
     """
 
     model: str | type[PreTrainedModel]
@@ -106,12 +109,12 @@ class Architecture:
 
     @property
     def model_class(self) -> type[PreTrainedModel]:
-        """Its model class."""
+        """The model class."""
         return model_class(self.model) if isinstance(self.model, str) else self.model
 
     @property
     def config_class(self) -> type[PreTrainedConfig]:
-        """The class of its configuration."""
+        """The class of the configuration."""
         return config_class(self.model) if isinstance(self.model, str) else self.model.config_class
 
 
@@ -125,7 +128,7 @@ WORD_TRIGRAM = Architecture("concatenation", trigrams=True)
 
 
 def architecture_of(name: str) -> Architecture:
-    """Return what is registered under a name; a bare model class takes words and has no options."""
+    """Return the architecture of a registered name; a model class of the user reads words and has no options."""
     registered = ENCODERS[name]
     if isinstance(registered, Architecture):
         return registered
@@ -140,28 +143,25 @@ def option_names(options: Any) -> list[str]:
 
 
 def own_classes() -> dict[str, type[PreTrainedModel]]:
-    """Return the registered model classes that are not of this package, by their names."""
-    kinds = [architecture_of(name) for name in ENCODERS]
-    classes = [kind.model for kind in kinds if not isinstance(kind.model, str)]
-    return {found.__name__: found for found in classes}
+    """Return the registered model classes of users, by their names."""
+    models = [architecture_of(name).model for name in ENCODERS]
+    return {model.__name__: model for model in models if not isinstance(model, str)}
 
 
 def third_party_type(folder: Path) -> str | None:
-    """Return the model type of a folder of transformers or sentence-transformers; None of one of our types."""
+    """Return the model type of a folder of transformers or sentence-transformers; None for our types."""
     path = folder / "config.json"
-    if not path.is_file():
-        known = any((folder / file).is_file() for file in ("modules.json", "adapter_config.json"))
-        return "sentence-transformers" if known else None
-    model_type = read_json_object(path, ModelError).get("model_type")
-    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
+    model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
     if model_type is None:
-        # `custom_modules` of a folder of sentence-transformers need no configuration of transformers.
-        return "sentence-transformers" if (folder / "modules.json").is_file() else None
+        # Modules of sentence-transformers need no configuration of transformers.
+        files = ("modules.json",) if path.is_file() else ("modules.json", "adapter_config.json")
+        return "sentence-transformers" if any((folder / file).is_file() for file in files) else None
+    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
     return None if str(model_type) in ours else str(model_type)
 
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
-    """Return the model class of a folder of one of our sentence encoders, or of one of a user's own."""
+    """Return the model class of a folder of this package or of a user's class."""
     classes = {own.config_class.model_type: own for own in own_classes().values()}
     types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
@@ -169,7 +169,7 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Return whether a model is of a class of transformers, or of a repository whose code was allowed to run."""
+    """Return whether a model is of a class of transformers, or of trusted code of a repository."""
     return type(model).__module__.partition(".")[0] in ("transformers", "transformers_modules") and not isinstance(
         model, tuple(own_classes().values())
     )
@@ -183,7 +183,7 @@ def is_own_class(model: PreTrainedModel) -> bool:
 
 
 def check_own_class(model: PreTrainedModel) -> None:
-    """Refuse a user-defined class whose folder would not open as what it is."""
+    """Refuse a user-defined class whose folder could not be opened again."""
     if not is_own_class(model):
         return
     if (model_type := model.config.model_type) in MODELS:
@@ -200,7 +200,7 @@ def check_own_class(model: PreTrainedModel) -> None:
 
 
 def new_encoder(
-    kind: str,
+    name: str,
     vocabulary: Any,
     *,
     hidden_size: int | None = None,
@@ -210,27 +210,27 @@ def new_encoder(
 ) -> PreTrainedModel:
     """Make an encoder with random weights.
 
-    `hidden_size` is that of the sentence embedding (of each part, in a concatenation), `embedding_size` that of the
-    word vectors; each is the other where it is None, and both are 300 if neither is given. Settings of the
-    configuration that are None keep its own default.
+    `hidden_size` is the size of the sentence embedding, or of each part of a concatenation, and `embedding_size` the
+    size of the word vectors. Each defaults to the other, and both to 300. Settings of None keep the default of the
+    configuration.
     """
     from transformers import set_seed
 
-    entry = architecture_of(kind)
+    architecture = architecture_of(name)
     tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
-    if entry.own_embedding_size:
+    if architecture.own_embedding_size:
         settings["embedding_size"] = embedding_size
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
-    if entry.model == "concatenation":
+    if architecture.model == "concatenation":
         settings |= {"vocab_sizes": vocabulary.tokenizer.part_sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
     given = {name: value for name, value in settings.items() if value is not None or name == "unk_token_id"}
     try:
-        config = entry.config_class(pad_token_id=tokenizer.pad_token_id, **given)
+        config = architecture.config_class(pad_token_id=tokenizer.pad_token_id, **given)
     except ValueError as error:
         raise UsageError(str(error), remedy="change one of these settings") from error
     set_seed(seed)
-    return entry.model_class(config)
+    return architecture.model_class(config)

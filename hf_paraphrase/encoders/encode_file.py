@@ -1,6 +1,6 @@
-"""The verb `encode`: lines of text in, a NumPy file of sentence embeddings out; or columns of a data folder.
+"""The command `encode`: writes the embeddings of lines of text as a NumPy file, or of columns of a data folder.
 
-:class:`SentenceEmbedder` is its batch function: rows with texts in, the same rows with embeddings out.
+:class:`SentenceEmbedder` is its batch function, which adds embeddings to rows.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentenceEmbedder(BatchFunction):
-    """Adds the embeddings of columns of texts: `COLUMN_embedding` for each, float32 lists of one length.
+    """Adds the embeddings of columns of texts as columns `COLUMN_embedding`, float32 lists of one length.
 
-    A missing text embeds to zeros, as an empty one does. With `bf16` the products of a network are in bfloat16;
-    averages and ONNX models always compute in fp32.
+    A missing text embeds to zeros, as an empty text. `bf16` applies to the products of a network; averages and ONNX
+    models always compute in fp32.
     """
 
     model: str = BUILTIN
@@ -57,8 +57,8 @@ class SentenceEmbedder(BatchFunction):
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Return the rows with their embeddings; there is nothing else to report."""
-        # `encode` has no rows, and is over sooner than Arrow is imported.
+        """Return the rows with their embeddings, and an empty report."""
+        # Imported here, because `encode` of a text file takes less time than the import.
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -75,7 +75,7 @@ class SentenceEmbedder(BatchFunction):
         """Embed texts: float32 (texts, dimension)."""
         arithmetic: AbstractContextManager[object] = nullcontext()
         if self.bf16:
-            # A table of vectors needs no PyTorch.
+            # A static table needs no PyTorch.
             import torch
 
             arithmetic = torch.autocast(torch.device(self.device).type, torch.bfloat16)
@@ -92,7 +92,7 @@ STANDARD_INPUT = "-"
 class EncodeSettings(ShardSettings, DeviceSettings):
     """Embed the lines of a text file, one sentence per line, as the rows of a NumPy file (float32).
 
-    With --columns embed those of a data folder; the output is one too, with COLUMN_embedding for each.
+    With --columns embed columns of a data folder, and write a data folder with a new column COLUMN_embedding for each.
     """
 
     model: str = setting(
@@ -155,7 +155,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
 def encode(settings: EncodeSettings) -> Path:
     """Embed the lines of a text file, or columns of a data folder, and return the NumPy file or the new folder.
 
-    With `shard`, while parts are missing, it is the folder of the incomplete work.
+    With `shard`, return the folder of the incomplete job while parts are missing.
     """
     names = ("batch_size", "truncate_dim", "normalize", "device", "prompt_name", "prompt")
     options = {name: getattr(settings, name) for name in names}
@@ -166,7 +166,7 @@ def encode(settings: EncodeSettings) -> Path:
 
 def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
     """Embed columns of every split of a data folder."""
-    # Lines of text are embedded sooner than these are imported.
+    # Imported here, because encoding a text file takes less time than these imports.
     from ..artefacts.hub_models import model_folder
     from ..data.folder import BATCH_ROWS, DataFolder
     from ..data.schema import columns_named, require_texts
@@ -185,7 +185,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Pat
         command="encode",
         inputs=[settings.model, settings.input],
         resume=settings.resume,
-        # `auto` leaves to the machine what decides about the result.
+        # With `auto` the machine chooses the precision, which changes the result.
         job={"bf16": embedder.bf16},
         free=["device", "precision"],
     ) as output:
@@ -216,7 +216,7 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
             progress: Any = None
             for lines in blocks:
                 if writer.rows and progress is None:
-                    # What one block of lines takes is not worth the import.
+                    # A single block of lines takes less time than the import.
                     from tqdm.auto import tqdm
 
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))

@@ -1,4 +1,4 @@
-"""Pairs as token ids: tokenised once, before training, into flat arrays on disk, and made into batches."""
+"""Pairs as token ids: tokenized once before training, written to files, and made into batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sentences:
-    """Token ids of sentences laid end to end, and numbers of the unscrambled texts, `keys` (sentences,)."""
+    """Token ids of sentences laid end to end, and a key of each text before scrambling, `keys` (sentences,)."""
 
     tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
@@ -47,27 +47,26 @@ class Sentences:
         return TokenIds(self.tokens, self.offsets)  # type: ignore[arg-type]
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int | None) -> tuple[Tensor, Tensor]:
-        """Make a batch of some of the sentences (rows,), padded on the right.
+        """Pad some of the sentences (rows,) on the right: `input_ids` and `attention_mask`, int64.
 
-        `input_ids` and `attention_mask`, int64. Short sentences are filled up with `pad_token_id`; None is a token of
-        theirs, so that in training no row of a table seems to occur that does not.
+        Without a `pad_token_id` a token of the batch is used, so that only its row of a table gets a gradient.
         """
         if pad_token_id is None:
-            some = self.ids.of_texts(rows[:1])
-            pad_token_id = int(some[0]) if len(some) else 0
+            first = self.ids.of_texts(rows[:1])
+            pad_token_id = int(first[0]) if len(first) else 0
         ids, mask = self.ids.padded(rows, pad_token_id)
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
-        """Return the sentences of these numbers (rows,), in their order."""
+        """Return some of the sentences in the order of `rows` (rows,)."""
         return Sentences(*self.ids.take(rows), self.keys[rows])
 
 
 class GrowingArray:
-    """Numbers of one type that grow in a file without a name, which the system removes with the process."""
+    """An array in a temporary file without a name, which the system removes with the process."""
 
-    def __init__(self, kind: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
-        self._kind, self._what = kind, what
+    def __init__(self, dtype: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
+        self._dtype, self._what = dtype, what
         self._folder = Path(scratch or tempfile.gettempdir())
         with self._writing():
             self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
@@ -79,34 +78,33 @@ class GrowingArray:
         except OSError as error:
             raise OutputError(f"cannot write {self._what}: {error.strerror or error}", path=self._folder) from error
 
-    def append(self, numbers: NDArray[Any] | bytes) -> None:
-        """Add numbers."""
+    def append(self, values: NDArray[Any] | bytes) -> None:
+        """Add values."""
         with self._writing():
-            self._file.write(numbers if isinstance(numbers, bytes) else numbers.astype(self._kind).tobytes())
+            self._file.write(values if isinstance(values, bytes) else values.astype(self._dtype).tobytes())
 
     def map(self) -> NDArray[Any]:
-        """Map all numbers that were added; the map keeps the file alive."""
+        """Map all values; the map keeps the file alive."""
         with self._writing():
             self._file.flush()
-        # Nothing cannot be mapped.
-        mapped = np.memmap(self._file, self._kind, "r") if self._file.tell() else np.empty(0, self._kind)
-        return np.asarray(mapped)
+        # An empty file cannot be mapped.
+        return np.asarray(np.memmap(self._file, self._dtype, "r") if self._file.tell() else np.empty(0, self._dtype))
 
 
 class TokenArrays:
-    """Sentences that grow in files without a name."""
+    """Sentences in temporary files."""
 
     def __init__(self, scratch: str | os.PathLike[str] | None) -> None:
-        self.rows = 0
-        kinds: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
-        self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
+        self.num_sentences = 0
+        dtypes: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
+        self._tokens, self._lengths, self._keys = (GrowingArray(dtype, scratch, "the token ids") for dtype in dtypes)
 
     def append(self, ids: TokenIds) -> None:
         """Add sentences."""
         self._tokens.append(ids.ids)
         self._lengths.append(ids.lengths)
         self._keys.append(token_keys(ids))
-        self.rows += len(ids.lengths)
+        self.num_sentences += len(ids.lengths)
 
     def finish(self) -> Sentences:
         """Map the files."""
@@ -114,10 +112,10 @@ class TokenArrays:
 
 
 def token_keys(ids: TokenIds) -> NDArray[np.int64]:
-    """Compute a number for each token sequence (texts,), equal where they are equal.
+    """Compute a 64-bit hash of each token sequence (texts,).
 
-    It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
-    share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
+    Among a hundred million texts two share a hash with a probability of about 1/4000; they are then no negatives of
+    each other.
     """
     tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
     return hash64(tokens[start:end] for start, end in pairwise(ends)).view(np.int64)
@@ -125,14 +123,14 @@ def token_keys(ids: TokenIds) -> NDArray[np.int64]:
 
 @dataclass
 class EncodedPairs(Sentences):
-    """Token ids of paraphrase pairs: sentence `side` (0 or 1) of pair i is row 2 * i + side.
+    """Token ids of paraphrase pairs: rows 2 * i and 2 * i + 1 are the sentences of pair i.
 
     Attributes:
-        labels: How much of a paraphrase each pair is, from 0 to 1 (pairs,), float32; None if pairs carry no labels.
-        dropped: How many pairs were left out because a side had no tokens.
-        not_paraphrases: How many pairs were left out because their label says that they are not paraphrases.
-        negatives: The texts that were given as negatives of first sentences, pair by pair; None if there are none.
-        negative_offsets: Where those of each pair begin, and the end (pairs + 1,), int64.
+        labels: The degree of paraphrase of each pair, from 0 to 1 (pairs,), float32; None for pairs without labels.
+        dropped: The number of pairs left out because a side had no tokens.
+        not_paraphrases: The number of pairs left out because of their label.
+        negatives: The negatives of first sentences in the data, pair by pair; None without any.
+        negative_offsets: The start of the negatives of each pair, and the end (pairs + 1,), int64.
     """
 
     labels: NDArray[np.floating] | None = None
@@ -145,7 +143,7 @@ class EncodedPairs(Sentences):
         return len(self.keys) // 2
 
     def negatives_of(self, pairs: NDArray[np.int64]) -> Sentences | None:
-        """Return the negatives that some pairs (pairs,) were given, in their order; None if no pair has any."""
+        """Return the negatives in the data of some pairs (pairs,), in their order; None if the data have none."""
         if self.negatives is None or self.negative_offsets is None:
             return None
         starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
@@ -167,12 +165,12 @@ def encode_pairs(
     positive_label: str | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> EncodedPairs:
-    """Tokenize pairs; a pair with a side that has no tokens is left out and counted.
+    """Tokenize pairs, and leave out pairs with a side without tokens.
 
-    The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
-    None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does.
-    With `labelled` the labels, or else the scores, are kept. Otherwise pairs that are labelled as no paraphrases are
-    left out and counted. `positive_label` is the label that means paraphrase, where it is none of the usual ones.
+    The pairs are streamed, and their ids go to temporary files in the folder `scratch` (None for the folder of the
+    system), so that memory holds one block of rows. A fast tokenizer adds no special tokens; an encoder adds its own.
+    `labelled` keeps the labels, or else the scores. Otherwise pairs labelled as no paraphrases are left out.
+    `positive_label` is an unusual label that means paraphrase.
     """
     tokenize = tokenizing(tokenizer)
     source = PairRows(pairs, split, positive_label=positive_label)
@@ -181,11 +179,10 @@ def encode_pairs(
     if labelled and graded is None:
         require_label(source.columns, source.path)
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
-    # Numbers are measures, as `score` adds them; nobody expects them to be trained on.
-    numbers = {field.name for field in source.rows.schema if is_number(field.type)}
-    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {source.score})}
-    unused = [name for name in source.columns if name not in known]
-    if unused:
+    # Numeric columns are measures, such as the command `score` adds.
+    numeric = {field.name for field in source.rows.schema if is_number(field.type)}
+    expected = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numeric - {source.score})}
+    if unused := [name for name in source.columns if name not in expected]:
         log(f"columns of the pairs that are not used: {', '.join(unused)}", warning=True)
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
@@ -202,21 +199,20 @@ def encode_pairs(
         if not labelled:
             unlike += int((labels == 0).sum())
             batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
-        texts = source.texts(batch)
-        first, second = map(tokenize, texts)
+        first, second = map(tokenize, source.texts(batch))
         kept = np.flatnonzero((first.lengths > 0) & (second.lengths > 0))
         dropped += len(labels) - len(kept)
         arrays.append(TokenIds.joined([first, second]).take(np.stack([kept, kept + len(labels)], 1).ravel()))
         all_labels.append(labels[kept])
         if source.negatives:
             negatives = source.negatives_of(batch)
-            counts.append(np.array([len(negatives[place]) for place in kept], np.int64))
-            # A text without tokens stays: it is similar to nothing.
-            given.append(tokenize([text for place in kept for text in negatives[place]]))
+            counts.append(np.array([len(negatives[row]) for row in kept], np.int64))
+            # A negative without tokens stays: its cosine with any text is 0.
+            given.append(tokenize([text for row in kept for text in negatives[row]]))
     if True in without_labels:
         log(f"{source.path}: the column {graded} is empty, so every pair counts as a paraphrase", warning=True)
     source.require_positive()
-    if not arrays.rows:
+    if not arrays.num_sentences:
         reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
         reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
@@ -227,13 +223,13 @@ def encode_pairs(
         labels=np.concatenate(all_labels) if labelled else None,
         dropped=dropped,
         not_paraphrases=unlike,
-        negatives=given.finish() if given.rows else None,
-        negative_offsets=ends_of(np.concatenate(counts)) if given.rows else None,
+        negatives=given.finish() if given.num_sentences else None,
+        negative_offsets=ends_of(np.concatenate(counts)) if given.num_sentences else None,
     )
 
 
 def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
-    """Return what computes the ids of texts: of a transformer with special tokens, of ours without."""
+    """Return the function that computes token ids, with special tokens for a transformer only."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
         return lambda texts: tokenizer.token_ids(texts)
     backend = getattr(tokenizer, "tokenizer", tokenizer).backend_tokenizer
@@ -244,8 +240,8 @@ def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
 def _grades(
     batch: pa.RecordBatch, source: PairRows, start: int, column: str | None, *, labelled: bool
 ) -> NDArray[np.float32]:
-    """Return how much of a paraphrase each pair is, 1 without a column of labels or scores."""
-    # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+    """Read the degree of paraphrase of each pair, which is 1 without a column of labels or scores."""
+    # An empty column, as in the training part of Opusparcus, counts as no column.
     if column is None or (not labelled and batch.column(column).null_count == batch.num_rows):
         return np.ones(batch.num_rows, np.float32)
     if column != source.label:
@@ -254,17 +250,17 @@ def _grades(
     if labels.null_count:
         row = start + labels.is_null().index(True).as_py() + 1
         problem = f"row {row} has no {column}"
-        raise InputError(problem, path=source.path, remedy="give it one, 1 for a paraphrase and 0 for another pair")
+        raise InputError(problem, path=source.path, remedy="give it 1 for a paraphrase and 0 for another pair")
     return labels.to_numpy(zero_copy_only=False).astype(np.float32)
 
 
 @dataclass
 class PairCollator:
-    """Makes a batch of token ids from numbers of pairs, scrambling the words of some pairs.
+    """Makes batches of token ids, and scrambles the words of some pairs.
 
-    Scrambling: with probability `scramble`, drawn once for each pair and epoch, the words of both its sentences are
-    put in random order, each independently of the other (section 4.2 of Wieting and Gimpel 2017). The draws depend on
-    the seed, the epoch and the pair alone, so neither worker processes nor a resumed run change them.
+    With probability `scramble`, drawn once per pair and epoch, the words of both sentences of a pair are put in random
+    order, independently (section 4.2 of Wieting and Gimpel 2017). The draws depend on the seed, the epoch and the pair
+    alone, so worker processes and resumed runs do not change them.
     """
 
     pairs: EncodedPairs
@@ -273,32 +269,28 @@ class PairCollator:
     seed: int = 0
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Make a batch from the epoch and the number of each pair.
+        """Make a batch from the epoch and the index of each pair.
 
         Returns:
-            `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
-            in the same order, then the negatives that they were given; `keys` (sentences,), which stay an array; the
-            number of `pairs`; and of labelled pairs, `labels` (pairs,).
+            `input_ids` and `attention_mask` (sentences, length), int64: the first sentences, then their partners in
+            the same order, then the negatives in the data; `keys` (sentences,), an array; the number of `pairs`; and
+            `labels` (pairs,) of labelled pairs.
         """
         pairs = np.array([pair for _, pair in items], np.int64)
         sentences = self.sentences([epoch for epoch, _ in items], pairs)
         ids, mask = sentences.padded(np.arange(len(sentences.keys)), self.pad_token_id)
         batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
-        if self.pairs.negative_offsets is not None:
-            batch["given_negatives"] = self._first_negatives(pairs)
+        if (offsets := self.pairs.negative_offsets) is not None:
+            counts = offsets[pairs + 1] - offsets[pairs]
+            # The row of the first negative of each pair, or -1.
+            first_rows = np.where(counts > 0, 2 * len(pairs) + ends_of(counts)[:-1], -1)
+            batch["given_negatives"] = torch.from_numpy(first_rows)
         if self.pairs.labels is not None:
             batch["labels"] = torch.from_numpy(self.pairs.labels[pairs].astype(np.float32))
         return batch
 
-    def _first_negatives(self, pairs: NDArray[np.int64]) -> Tensor:
-        """Return the row of the first negative of each pair in its batch (pairs,), or -1."""
-        offsets = self.pairs.negative_offsets
-        assert offsets is not None
-        counts = offsets[pairs + 1] - offsets[pairs]
-        return torch.from_numpy(np.where(counts > 0, 2 * len(pairs) + ends_of(counts)[:-1], -1))
-
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Look up the sentences of some pairs, scramble the chosen ones, and append given negatives."""
+        """Look up the sentences of some pairs, scramble some of them, and append the negatives in the data."""
         sentences = self.pairs.take(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
@@ -309,13 +301,13 @@ class PairCollator:
         return Sentences(*ids, np.concatenate([sentences.keys, negatives.keys]))
 
     def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Compute the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""
+        """Compute an order of the tokens (total,) that permutes the tokens of scrambled sentences."""
         ends = lengths.cumsum()
         order = np.arange(ends[-1])
-        for place, (epoch, pair) in enumerate(zip(epochs, pairs, strict=True)):
+        for first, (epoch, pair) in enumerate(zip(epochs, pairs, strict=True)):
             generator = np.random.default_rng([self.seed, epoch, int(pair)])
             if generator.random() >= self.scramble:
                 continue
-            for row in (place, place + len(pairs)):
+            for row in (first, first + len(pairs)):
                 generator.shuffle(order[ends[row] - lengths[row] : ends[row]])
         return order

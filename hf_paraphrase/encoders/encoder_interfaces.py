@@ -1,11 +1,11 @@
-"""The similarity functions of sentence-transformers, and the methods of encoders that other libraries call."""
+"""Similarities, several processes, and the methods of encoders that other libraries call."""
 
 from __future__ import annotations
 
 import copy
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -16,51 +16,28 @@ from ..errors import UsageError, choice_of
 from ..messages import log
 from ..vectors.checks import check_counts, check_finite
 from ..vectors.similarity import unit_rows
+from .backends.sentence_transformers_files import SIMILARITY_FUNCTIONS
 
 if TYPE_CHECKING:
-    from .multi_process import EncoderPool
-
     Texts: TypeAlias = str | Sequence[str]
     Comparable: TypeAlias = Texts | NDArray[np.floating]
 
-Vectors = NDArray[np.float32]
 MISSING: Any = object()
 """The default of an argument that must be given, under one of its names."""
+_CHUNKS_PER_PROCESS, _LARGEST_CHUNK = 10, 5000
+_encoder: Any = None
+"""The encoder of a worker process."""
+_NORMS = {"euclidean": 2, "manhattan": 1}
+"""The orders of the norms whose negative is the similarity."""
 
 
-@dataclass(frozen=True)
-class Similarity:
-    """A similarity function: `blocks` compares all rows with all rows, `pairs` rows at the same position."""
-
-    blocks: Callable[[Vectors, Vectors], Vectors]
-    pairs: Callable[[Vectors, Vectors], Vectors]
-
-
-def _distances(order: int) -> Similarity:
-    """Return the negative distance, in the Manhattan (1) or Euclidean (2) norm."""
-
-    def pairs(first: Vectors, second: Vectors) -> Vectors:
-        return -np.linalg.norm(first - second, ord=order, axis=1).astype(np.float32)
-
-    def blocks(first: Vectors, second: Vectors) -> Vectors:
-        rows = [-np.linalg.norm(second - row, ord=order, axis=1) for row in first]
-        return np.array(rows, np.float32).reshape(len(first), len(second))
-
-    return Similarity(blocks, pairs)
-
-
-_DOT = Similarity(lambda first, second: first @ second.T, lambda first, second: np.einsum("ij,ij->i", first, second))
-SIMILARITIES = {"cosine": _DOT, "dot": _DOT, "euclidean": _distances(2), "manhattan": _distances(1)}
-"""The functions by name; the cosine is the dot product of unit rows."""
-
-
-def to_vectors(side: Any) -> Vectors | None:
+def as_vectors(side: Any) -> NDArray[np.float32] | None:
     """Return embeddings as float32 (texts, dim); None for texts."""
     if isinstance(side, list) and side and hasattr(side[0], "shape"):
-        side = np.stack([np.asarray(_to_array(row)) for row in side])
+        side = np.stack([np.asarray(_as_array(row)) for row in side])
     if isinstance(side, str) or not hasattr(side, "__array__") or hasattr(side, "columns"):
         return None
-    array = _to_array(side)
+    array = _as_array(side)
     if array.dtype.kind != "f":
         return None
     if array.ndim not in (1, 2):
@@ -69,19 +46,76 @@ def to_vectors(side: Any) -> Vectors | None:
     return np.atleast_2d(array).astype(np.float32, copy=False)
 
 
-def _to_array(values: Any) -> NDArray[Any]:
+def _as_array(values: Any) -> NDArray[Any]:
     # NumPy reads neither bfloat16 nor tensors with gradients.
     return values.detach().float().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
 
 
+class EncoderPool:
+    """Processes with an encoder each, one per device; a context manager that stops them."""
+
+    def __init__(self, encoder: Any, devices: Sequence[str]) -> None:
+        if not devices:
+            raise UsageError("there are no devices for the processes", remedy="give a list such as ['cpu', 'cpu']")
+        # Both imports take longer than encoding a few texts.
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
+        context = multiprocessing.get_context("spawn")
+        queue = context.SimpleQueue()
+        for device in devices:
+            queue.put(str(device))
+        self.devices = list(devices)
+        self.executor = ProcessPoolExecutor(len(devices), context, _start_worker, (encoder, queue))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the processes."""
+        self.executor.shutdown(cancel_futures=True)
+
+
+def encode_in_processes(
+    encoder: Any,
+    texts: list[str],
+    pool: EncoderPool | Sequence[str],
+    chunk_size: int | None,
+    options: Mapping[str, Any],
+) -> NDArray[np.float32]:
+    """Embed texts with a pool, or with a new one for a list of devices, float32 (texts, dim)."""
+    with nullcontext(pool) if isinstance(pool, EncoderPool) else EncoderPool(encoder, pool) as processes:
+        per_process = -(-len(texts) // (len(processes.devices) * _CHUNKS_PER_PROCESS))
+        size = chunk_size or max(1, min(per_process, _LARGEST_CHUNK))
+        check_counts(chunk_size=size)
+        chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
+        parts = processes.executor.map(_encode_chunk, chunks, [dict(options)] * len(chunks))
+        dimension = options.get("truncate_dim") or encoder.dimension
+        return np.concatenate([np.zeros((0, dimension), np.float32), *parts])
+
+
+def _start_worker(encoder: Any, queue: Any) -> None:
+    global _encoder
+    _encoder = encoder.to(queue.get())
+
+
+def _encode_chunk(texts: list[str], options: dict[str, Any]) -> NDArray[np.float32]:
+    vectors: NDArray[np.float32] = _encoder.embed(texts, **options)
+    return vectors
+
+
 class EncoderInterfaces:
-    """The methods of an encoder that build on `encode`: similarities, and what other libraries call."""
+    """The methods of an encoder that build on `encode`: similarities, and the interfaces of other libraries."""
 
     truncate_dim: int | None
     prompts: dict[str, str]
     default_prompt_name: str | None
     encode: Callable[..., Any]
     save_pretrained: Callable[..., Path]
+    _task: str | None = None
 
     @property
     def similarity_fn_name(self) -> str:
@@ -91,10 +125,9 @@ class EncoderInterfaces:
     @similarity_fn_name.setter
     def similarity_fn_name(self, name: str) -> None:
         name = str(getattr(name, "value", name))
-        if name not in SIMILARITIES:
-            raise UsageError(
-                f"the similarity function `{name}` is unknown", remedy=choice_of(name, list(SIMILARITIES))
-            )
+        if name not in SIMILARITY_FUNCTIONS:
+            remedy = choice_of(name, SIMILARITY_FUNCTIONS)
+            raise UsageError(f"the similarity function `{name}` is unknown", remedy=remedy)
         self._similarity_fn_name = name
 
     def truncated(self, truncate_dim: int) -> Self:
@@ -104,25 +137,21 @@ class EncoderInterfaces:
         return encoder
 
     def for_task(self, task: Literal["query", "document"]) -> Self:
-        """Return an encoder whose `encode` does what `encode_query` or `encode_document` does here."""
+        """Return an encoder whose `encode` works as `encode_query` or `encode_document` of this encoder."""
         encoder = copy.copy(self)
-        encoder.default_prompt_name, encoder._task = self._prompt_name_of(task), task
+        names = ("query",) if task == "query" else ("document", "passage", "corpus")
+        encoder.default_prompt_name = next((name for name in names if name in self.prompts), None)
+        encoder._task = task
         return encoder
 
-    _task: str | None = None
-
-    def _prompt_name_of(self, task: str) -> str | None:
-        names = ("query",) if task == "query" else ("document", "passage", "corpus")
-        return next((name for name in names if name in self.prompts), None)
-
     def encode_query(self, inputs: Texts = MISSING, prompt_name: str | None = None, *more: Any, **options: Any) -> Any:
-        """Embed queries as :meth:`encode` does, with the prompt `query` if there is one and no other is given."""
+        """Embed queries as :meth:`encode` does, with the prompt `query` if it exists and the call names none."""
         return self._encode_for("query", inputs, prompt_name, more, options)
 
     def encode_document(
         self, inputs: Texts = MISSING, prompt_name: str | None = None, *more: Any, **options: Any
     ) -> Any:
-        """Embed documents, with the prompt `document`, `passage` or `corpus` if there is one and no other is given."""
+        """Embed documents with the prompt `document`, `passage` or `corpus` if it exists and the call names none."""
         return self._encode_for("document", inputs, prompt_name, more, options)
 
     def _encode_for(
@@ -140,11 +169,14 @@ class EncoderInterfaces:
         Each argument is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one.
         `similarity_fn_name` names the function. The cosine with a zero vector is 0. `options` go to :meth:`encode`.
         """
-        rows, columns = (self._vectors_of(side, options) for side in (first, second))
-        if rows.shape[1] != columns.shape[1]:
-            size, other = rows.shape[1], columns.shape[1]
+        rows, others = (self._vectors_of(side, options) for side in (first, second))
+        if rows.shape[1] != others.shape[1]:
+            size, other = rows.shape[1], others.shape[1]
             raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
-        return SIMILARITIES[self.similarity_fn_name].blocks(rows, columns)
+        if (order := _NORMS.get(self.similarity_fn_name)) is None:
+            return rows @ others.T
+        distances = [np.linalg.norm(others - row, ord=order, axis=1) for row in rows]
+        return -np.array(distances, np.float32).reshape(len(rows), len(others))
 
     def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Compute the similarity of the texts of `first` and `second` at the same position, float32 (texts,).
@@ -154,10 +186,12 @@ class EncoderInterfaces:
         rows, others = (self._vectors_of(side, options) for side in (first, second))
         if rows.shape != others.shape:
             raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
-        return SIMILARITIES[self.similarity_fn_name].pairs(rows, others)
+        if (order := _NORMS.get(self.similarity_fn_name)) is None:
+            return np.einsum("ij,ij->i", rows, others)
+        return -np.linalg.norm(rows - others, ord=order, axis=1).astype(np.float32)
 
     def _vectors_of(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
-        vectors = to_vectors(side)
+        vectors = as_vectors(side)
         if vectors is None:
             texts = [side] if isinstance(side, str) else side
             vectors = np.asarray(self.encode(texts, **{"convert_to_numpy": True, **options}))
@@ -167,16 +201,17 @@ class EncoderInterfaces:
 
     def start_multi_process_pool(self, target_devices: list[str] | None = None) -> EncoderPool:
         """Start one process per device, by default per GPU or 4 on the CPU, for `pool` of :meth:`encode`."""
-        from .multi_process import EncoderPool, default_devices
+        import torch
 
-        return EncoderPool(self, target_devices or default_devices())
+        gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+        return EncoderPool(self, target_devices or gpus or ["cpu"] * 4)
 
     @staticmethod
     def stop_multi_process_pool(pool: EncoderPool) -> None:
         """Stop the processes of a pool."""
         pool.close()
 
-    # ----- what LangChain and scikit-learn call
+    # ----- LangChain and scikit-learn
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents as lists of numbers, for LangChain."""
@@ -253,15 +288,14 @@ class EncoderInterfaces:
         """
         from ..hub.publishing import check_redistribution, plan_push, send
 
-        with tempfile.TemporaryDirectory() as place:
-            folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
+        with tempfile.TemporaryDirectory() as parent:
+            folder = self.save_pretrained(Path(parent) / (repo_id.rpartition("/")[2] or "encoder"))
             plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
             check_redistribution(plan)
             if dry_run:
                 log(f"{len(plan.files)} files for {repo_id}; nothing was sent")
                 return repo_id
-            pushed = send(plan, token=token, private=bool(private), commit_message=commit_message)
-        return pushed.url
+            return send(plan, token=token, private=bool(private), commit_message=commit_message).url
 
 
 def rename_arguments(inputs: Any, normalize_embeddings: bool, former: dict[str, Any]) -> tuple[Any, bool]:
@@ -269,13 +303,11 @@ def rename_arguments(inputs: Any, normalize_embeddings: bool, former: dict[str, 
     for name in ("sentences", "texts"):
         if name in former and inputs is MISSING:
             inputs = former.pop(name)
-    if "normalize" in former:
-        normalize_embeddings = normalize_embeddings or former.pop("normalize")
-    if former or inputs is MISSING:
-        what = (
-            f"got an unexpected keyword argument {next(iter(former))!r}" if former else "needs the argument 'inputs'"
-        )
-        raise TypeError(f"SentenceEncoder.encode() {what}")
+    normalize_embeddings = former.pop("normalize", False) or normalize_embeddings
+    if former:
+        raise TypeError(f"SentenceEncoder.encode() got an unexpected keyword argument {next(iter(former))!r}")
+    if inputs is MISSING:
+        raise TypeError("SentenceEncoder.encode() needs the argument 'inputs'")
     return inputs, normalize_embeddings
 
 

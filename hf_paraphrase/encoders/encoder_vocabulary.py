@@ -1,4 +1,4 @@
-"""The encoder that is trained: a new one, with its vocabulary, word vectors and weights, or one to continue from."""
+"""Prepares the encoder to train: a new encoder with its vocabulary and word vectors, or one to continue from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .architectures import (
     third_party_type,
 )
 from .backends.batch_tokenizer import InputProcessing
-from .backends.onnx_files import is_onnx_folder
+from .backends.sentence_transformers_files import is_onnx_folder
 from .backends.static_table import read_static
 from .encoded_pairs import EncodedPairs
 from .initial_vectors import read_initial_vectors, read_word_list
@@ -49,11 +49,7 @@ Encoded = TypeVar("Encoded")
 
 @dataclass
 class EncoderVocabulary:
-    """The tokens of a new encoder.
-
-    `words` is the tokenizer of the first part if its tokens are words, or sub-words, which can have `vectors` to start
-    from.
-    """
+    """The tokenizer of a new encoder, its part for words or subwords, and the initial vectors of the words."""
 
     tokenizer: PreTrainedTokenizerBase
     words: PreTrainedTokenizerFast | None = None
@@ -73,9 +69,8 @@ def word_level_vocabulary(
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
     """Build a word-level tokenizer, and read the initial vectors of its words.
 
-    The words are those of the sentences, then those of the word list, then those of the source of vectors (a sentence
-    encoder has none of its own), until the vocabulary is full. `style` is that of
-    :func:`~..tokenization.word_level.build_word_level_tokenizer`.
+    The vocabulary has the words of the sentences, then of the word list, then of a source of vectors with a table,
+    up to `vocab_size`. `style` goes to :func:`~..tokenization.word_level.build_word_level_tokenizer`.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
@@ -84,9 +79,9 @@ def word_level_vocabulary(
     words = list(dict.fromkeys([*vocabulary, *listed]))[:vocab_size]
     vectors = None
     if initial_vectors is not None:
-        room = sys.maxsize if vocab_size is None else vocab_size - len(words)
+        num_free = sys.maxsize if vocab_size is None else vocab_size - len(words)
         vectors = read_initial_vectors(
-            initial_vectors, words, first=room, dimension=dimension, show_progress_bar=show_progress_bar
+            initial_vectors, words, first=num_free, dimension=dimension, show_progress_bar=show_progress_bar
         )
         words = list(dict.fromkeys([*words, *reachable_words(vectors.words, **style)]))
     return build_word_level_tokenizer(words[:vocab_size], **style), vectors
@@ -95,10 +90,10 @@ def word_level_vocabulary(
 def load_vocabulary(
     folder: str | os.PathLike[str], initial_vectors: str | os.PathLike[str] | None = None, **options: Any
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Open a tokenizer of any fast kind, and read the initial vectors of its tokens.
+    """Open a fast tokenizer, and read the initial vectors of its tokens.
 
-    A sub-word token gets the vector of the word that it alone spells. Only where the vectors come from a saved model
-    with the very same vocabulary does every token have one.
+    A token gets the vector of the word that it spells. If the vectors come from a model with the same vocabulary,
+    every token gets its vector.
     """
     from ..tokenization.encoder_pieces import load_encoder_tokenizer
 
@@ -112,7 +107,7 @@ def load_vocabulary(
 
 
 def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
-    """Stream the sentences of pairs, block by block first sides and then second ones."""
+    """Stream the sentences of pairs, for each block the first and then the second sentences."""
     blocks = iterate_pairs(pairs, max_pairs=max_pairs, seed=seed)
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
@@ -130,7 +125,7 @@ def untrained_encoder(
     if tokenizer is None:
         if isinstance(pairs, EncodedPairs | Iterator):
             remedy = "give a tokenizer as processing_class"
-            raise UsageError("there are no sentences to take words from", remedy=remedy)
+            raise UsageError("cannot build a vocabulary: no training sentences", remedy=remedy)
         tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocab_size=200_000)
     return new_encoder(name, EncoderVocabulary(tokenizer), seed=seed), tokenizer
 
@@ -140,33 +135,33 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
-    kind = architecture_of(settings.model_type)
+    architecture = architecture_of(settings.model_type)
     options: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
-        # Encoders whose embeddings have a size of their own take word vectors of any size.
-        "dimension": None if kind.own_embedding_size else settings.hidden_size,
+        "dimension": None if architecture.own_embedding_size else settings.hidden_size,
         "show_progress_bar": is_main_process(),
     }
     style = {"lower_case": settings.lower_case}
-    most, min_frequency = settings.vocab_size or None, settings.min_frequency
+    max_size, min_frequency = settings.vocab_size or None, settings.min_frequency
     words = vectors = None
     if settings.tokenizer is not None:
         words, vectors = load_vocabulary(settings.tokenizer, **options)
-    elif kind.words:
+    elif architecture.words:
         words, vectors = word_level_vocabulary(
             sentences(),
             word_list=settings.word_list,
-            vocab_size=most,
+            vocab_size=max_size,
             min_frequency=min_frequency,
             contractions=settings.split_contractions,
             treebank=settings.treebank_words,
             **style,
             **options,
         )
-    if kind.trigrams:
-        found = trigram_vocabulary(sentences(), min_frequency=min_frequency, max_size=most, **style)
-        trigrams = build_character_trigram_tokenizer(found, skip_unknown=bool(settings.skip_unknown), **style)
-        tokenizer = trigrams if words is None else ConcatenationTokenizer(parts=[words, trigrams])
+    if architecture.trigrams:
+        trigrams = trigram_vocabulary(sentences(), min_frequency=min_frequency, max_size=max_size, **style)
+        tokenizer = build_character_trigram_tokenizer(trigrams, skip_unknown=bool(settings.skip_unknown), **style)
+        if words is not None:
+            tokenizer = ConcatenationTokenizer(parts=[words, tokenizer])
         return EncoderVocabulary(tokenizer, words, vectors)
     assert words is not None
     return EncoderVocabulary(words, words, vectors)
@@ -181,24 +176,22 @@ def untrained_model(
 ) -> tuple[PreTrainedModel, Coverage | None]:
     """Make the encoder with its initial vectors, and count the words that have one (None without such vectors)."""
     vectors = vocabulary.vectors
-    kind = architecture_of(settings.model_type)
-    # Trigrams that are to be skipped do not get past their tokenizer.
-    options = [name for name in kind.options if kind.words or name != "skip_unknown"]
+    architecture = architecture_of(settings.model_type)
+    # The tokenizer of trigrams skips unknown trigrams itself.
+    options = [name for name in architecture.options if architecture.words or name != "skip_unknown"]
     model = new_encoder(
         settings.model_type,
         vocabulary,
         hidden_size=settings.hidden_size,
         embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=seed,
-        dropout=settings.dropout,
-        word_dropout=settings.word_dropout,
-        **{name: getattr(settings, name) for name in options},
+        **{name: getattr(settings, name) for name in ("dropout", "word_dropout", *options)},
     )
     if vocabulary.words is None or vectors is None:
         return model, None
     embeddings = model.get_parameter("embeddings")
+    # Tokens after the words, such as trigrams, keep their random vectors.
     words, occurring = vocabulary.words, counts(len(embeddings))[: len(vocabulary.words)]
-    # Tokens after the words, e.g. trigrams, keep their random start.
     return model, fill_embeddings(embeddings, words, vectors, occurring, seed)
 
 
@@ -208,9 +201,10 @@ def prepare_encoder(
     encode: Callable[[Any], Encoded],
     counts: Callable[[Encoded, int], NDArray[np.int64]],
 ) -> tuple[SentenceEncoder, Encoded, Coverage | None]:
-    """Open the encoder to continue from, or make one for the words of sentences, and encode what it is trained on.
+    """Open the encoder to continue from or make a new one, and tokenize the training data.
 
-    `encode` does that with a tokenizer or as an encoder reads; `counts` counts each of so many ids in the result.
+    `sentences` streams the text of a new vocabulary. `encode` tokenizes the data with a tokenizer or an encoder, and
+    `counts` counts the ids of the result, given the size of the vocabulary.
     """
     from .sentence_encoder import SentenceEncoder
 
@@ -223,11 +217,11 @@ def prepare_encoder(
     return SentenceEncoder(model, vocabulary.tokenizer), encoded, coverage
 
 
-def initial_kind(name: str | os.PathLike[str]) -> str:
-    """Name the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
+def initial_type(name: str | os.PathLike[str]) -> str:
+    """Return the type of encoder of a folder, as in :data:`~hf_paraphrase.registry.ENCODERS`.
 
-    Averages of words and of character trigrams are of one class; their tokenizers distinguish them. A table of another
-    library becomes one too. Of a transformer it is the model type, such as `bert`.
+    The tokenizer distinguishes averages of words and of character trigrams, which are of one class. A table of another
+    library is an `avg`. The type of a transformer is its model type, such as `bert`.
     """
     folder = model_folder(name, any_type=True)
     if is_onnx_folder(folder):
@@ -240,20 +234,20 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     if third_party is not None:
         return third_party
     model_class = encoder_class(folder)
-    able = [kind for kind in ENCODERS if architecture_of(kind).model_class is model_class]
-    if not able:
+    types = [name for name in ENCODERS if architecture_of(name).model_class is model_class]
+    if not types:
         model_type = model_class.config_class.model_type
         remedy = "give a folder that train-encoder made"
         raise ModelError(f"a model of type `{model_type}` cannot be trained on pairs", path=folder, remedy=remedy)
-    if len(able) > 1:
+    if len(types) > 1:
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
-        able = [kind for kind in able if architecture_of(kind).trigrams == trigrams] or able
-    return able[0]
+        types = [name for name in types if architecture_of(name).trigrams == trigrams] or types
+    return types[0]
 
 
 def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
-    """Open the encoder that a training continues from, with the dropouts of this training."""
+    """Open the encoder to continue from, with the dropouts of this training."""
     encoder = as_trainable_encoder(model_folder(name, any_type=True))
     config = encoder.model.config
     for option, rate in dropouts.items():
@@ -265,7 +259,7 @@ def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float 
 
 
 def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
-    """Return an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
+    """Return an encoder with a PyTorch module to train; its `folder` is the source of the model, if it exists."""
     import torch
     from transformers import PreTrainedModel
 
@@ -276,15 +270,15 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
 
     if isinstance(model, str | os.PathLike):
         if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
-            ENCODERS[str(model)]  # explains which names there are
+            ENCODERS[str(model)]  # raises an error that lists the names
         model = SentenceEncoder.from_pretrained(model, device="cpu")
     elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder | PreTrainedModel):
-        # One of sentence-transformers.
+        # A model of sentence-transformers.
         source = _folder_of(getattr(model, "transformers_model", None))
         with tempfile.TemporaryDirectory(prefix="hf_paraphrase_") as folder:
             model.save_pretrained(folder)
             model = SentenceEncoder.from_pretrained(folder, device="cpu")
-            # The tokenizer is read before the folder is removed.
+            # Read the tokenizer before the folder is removed.
             model.to_torch()
         model.folder = source
     if isinstance(model, SentenceEncoder):
@@ -309,7 +303,7 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
 
 
 def _folder_of(model: Any) -> Path | None:
-    """Return the folder that a model of transformers was opened from, if it is there."""
+    """Return the folder that a model of transformers was opened from, if it exists."""
     name = getattr(getattr(model, "config", None), "_name_or_path", "")
     source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
     return source if source is not None and (source / "config.json").is_file() else None

@@ -1,10 +1,11 @@
-"""Where initial word vectors come from: a text file, an encoder with a table of them, or one to distil."""
+"""Reads initial word vectors from a text file or the table of an encoder, or distils them from another encoder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,12 @@ from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
 from ..tokenization.ragged_ids import TokenIds, ends_of
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
+from .backends.base import TokenBackend
 from .backends.mean_pooler import MeanPooler
 from .sentence_encoder import SentenceEncoder
 
 DISTILLED_DIMENSION = 256
-"""How many components are kept unless another number is asked for."""
+"""The default number of components of distilled vectors."""
 
 
 def read_initial_vectors(
@@ -34,12 +36,12 @@ def read_initial_vectors(
 
     Args:
         source: A file in the text layout of GloVe or word2vec; the folder of an encoder with a table of word vectors
-            (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several side by side, as the built-in
-            encoder `builtin` has them; or that of any other sentence encoder, which is then distilled.
-        words: The wanted words, each once; the words to distil.
-        first: Keep the first N words of the source too. A sentence encoder has none.
-        dimension: The number of components wanted; for a sentence encoder, how many to keep (256 if None).
-        pieces: As for :func:`table_vectors`.
+            (ours, model2vec, sentence-transformers' `StaticEmbedding`), or with several tables, as `builtin` has; or
+            the folder of another sentence encoder, which is distilled.
+        words: The distinct words.
+        first: Read the first N words of a source with a table, too.
+        dimension: The number of components; for a distilled encoder the number to keep (256 if None).
+        pieces: The vocabulary of the new model by id, for :func:`table_vectors`.
         show_progress_bar: Show the progress of a sentence encoder on standard error.
     """
     path = fetched_folder(source) or Path(source)
@@ -63,24 +65,24 @@ def read_initial_vectors(
 def table_vectors(
     encoder: SentenceEncoder, words: Sequence[str], *, first: int = 0, pieces: Sequence[str] | None = None
 ) -> WordVectors:
-    """Take the vectors of words from the table of an encoder, with that of its unknown word (:data:`UNKNOWN_WORDS`).
+    """Read the vectors of words, and of the unknown word (:data:`UNKNOWN_WORDS`), from the table of an encoder.
 
-    A word-level encoder has a vector for each of its words, of which the `first` are kept too. Of one over sub-word
-    pieces, or with several tables, a word has what it adds to a sentence; one without a known piece has none. If
-    `pieces`, the vocabulary of the new model by id, is that of the old one, they keep their own vectors.
+    A word-level encoder has a vector for each of its words, and its `first` words are read too. With subword pieces or
+    several tables, the vector of a word is the sum of its pieces; a word without a known piece has no vector. If
+    `pieces`, the vocabulary of the new model by id, equals the vocabulary of the encoder, all tokens are read.
     """
     table: NDArray[np.float32] = encoder.model.embeddings.detach().float().numpy()
     vocabulary, unknown_id, special_ids = encoder.vocabulary()
-    names = sorted(vocabulary, key=vocabulary.__getitem__)
+    names, backend = sorted(vocabulary, key=vocabulary.__getitem__), cast(TokenBackend, encoder.backend)
     same = pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary
-    is_joined = hasattr(encoder.rust_tokenizer, "parts")
+    is_joined = hasattr(backend.rust_tokenizer, "parts")
     if same:
         kept, matrix = names, table[[vocabulary[token] for token in names]]
-    elif is_joined or type(encoder.rust_tokenizer.model).__name__ != "WordLevel":
+    elif is_joined or type(backend.rust_tokenizer.model).__name__ != "WordLevel":
         kept, matrix = _sums_of_pieces(encoder, words, table, unknown_id)
     else:
         own, wanted = [name for name in names if vocabulary[name] not in special_ids], set(words)
-        kept = [word for place, word in enumerate(own) if place < first or word in wanted]
+        kept = [word for index, word in enumerate(own) if index < first or word in wanted]
         matrix = table[[vocabulary[word] for word in kept]]
     if unknown_id is not None and not is_joined and table[unknown_id].any() and not set(UNKNOWN_WORDS) & set(kept):
         kept, matrix = [*kept, UNKNOWN_WORDS[0]], np.concatenate([matrix, table[[unknown_id]]])
@@ -90,10 +92,10 @@ def table_vectors(
 def _sums_of_pieces(
     encoder: SentenceEncoder, words: Sequence[str], table: NDArray[np.float32], unknown_id: int | None
 ) -> tuple[list[str], NDArray[np.float32]]:
-    """Add the vectors of the tokens of each word, and leave words without known ones out.
+    """Add the vectors of the tokens of each word, and leave words without known tokens out.
 
-    Where an encoder gives each of several tables its share of the cosine in every sentence, here each is scaled once:
-    the squares of the lengths of all words have these shares, and the first table stays as it is.
+    `part_weights` scales each table once: the sums of the squared lengths of all words get these proportions, and the
+    first table stays as it is.
     """
     config = encoder.model.config
     sizes, weights = getattr(config, "vocab_sizes", [len(table)]), getattr(config, "part_weights", None)
@@ -103,8 +105,8 @@ def _sums_of_pieces(
     ids = ids[ids != unknown_id]
     bags = word * parts + np.searchsorted(np.cumsum(sizes), ids, side="right")
     counts = np.bincount(bags, minlength=len(words) * parts).reshape(-1, parts, 1)
-    known = TokenIds(ids, ends_of(np.bincount(word, minlength=len(words))))
-    means = MeanPooler(table, part_sizes=sizes).prepared(len(words))(*known)
+    token_ids = TokenIds(ids, ends_of(np.bincount(word, minlength=len(words))))
+    means = MeanPooler(table, part_sizes=sizes).prepared(len(words))(*token_ids)
     sums = means.reshape(len(words), parts, -1) * counts.astype(np.float32)
     if weights is not None:
         lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))
@@ -112,15 +114,15 @@ def _sums_of_pieces(
         sums *= (scales / scales[0])[:, None].astype(np.float32)
     matrix = sums.reshape(len(words), -1)
     kept = np.flatnonzero(matrix.any(axis=1))
-    return [words[number] for number in kept.tolist()], matrix[kept]
+    return [words[row] for row in kept.tolist()], matrix[kept]
 
 
 def read_word_list(path: str | os.PathLike[str]) -> list[str]:
-    """Read words from a file, one a line, or the words of a file of word vectors or counts: what stands first."""
+    """Read the first field of each line: words, or the words of a file of word vectors or counts."""
     path = Path(path)
     words: dict[str, None] = {}
     for number, line in numbered_lines(path):
-        # As in files of vectors, in which a word may have a no-break space or U+0085 in it.
+        # A word may contain other white space, such as a no-break space.
         fields = [field for field in line.replace("\t", " ").split(" ") if field]
         if fields and fields[0].strip() and not (number == 1 and is_header(fields)):
             words.setdefault(fields[0])
@@ -130,8 +132,8 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_progress_bar: bool) -> WordVectors:
-    """Make vectors of words: each is encoded by the teacher, then projected on the principal components."""
-    # The lengths of the vectors of words count.
+    """Encode words by a teacher, and project the embeddings on their principal components."""
+    # The lengths of word vectors matter.
     layers = getattr(teacher.model, "layers", [])
     if len(layers) and getattr(layers[-1], "kind", None) == "Normalize":
         del layers[-1]
@@ -145,16 +147,16 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
 
 
 def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Project centred vectors on the directions of their greatest variance, as scikit-learn's `PCA` but for signs."""
+    """Project centred vectors on the directions of maximum variance, as `PCA` of scikit-learn up to signs."""
     centred = vectors - vectors.mean(0, dtype=np.float64)
     projected: NDArray[np.float64] = centred @ principal_axes(centred, dimension)
     return projected.astype(np.float32)
 
 
 def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:
-    """Find the directions (components, count) that hold most of the squares of vectors (rows, components).
+    """Compute the directions (components, count) of the largest sums of squares of vectors (rows, components).
 
-    They are unit vectors at right angles, the greatest first; the largest entry of each is positive.
+    They are orthonormal, in descending order; the largest entry of each is positive.
     """
     moments = np.zeros((vectors.shape[1], vectors.shape[1]))
     for start in range(0, len(vectors), 1 << 14):

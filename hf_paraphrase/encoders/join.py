@@ -1,7 +1,7 @@
-"""The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side.
+"""The command `join`: concatenates averaging encoders into one encoder.
 
-Beside them may stand random vectors of character trigrams, weighted by how rare they are: the cosines of their means
-are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
+A part may be random vectors of character trigrams, weighted by rarity: the cosines of their means approximate the
+cosines of weighted trigram counts with an error of about 1/√components (Johnson and Lindenstrauss 1984).
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class JoinSettings(Settings):
     )
     seed: int = seed_setting("random seed of weighted-trigrams")
     license: str | None = setting(
-        "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
-        "it is the same]",
+        "license of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: the common license of "
+        "the models]",
         None,
     )
     overwrite: bool = setting("replace an existing output folder", False)
@@ -94,9 +94,9 @@ class JoinSettings(Settings):
 
 @recipe(JoinSettings)
 def join(settings: JoinSettings) -> SentenceEncoder:
-    """Put averages of token vectors side by side in one encoder and write its folder, with card and record."""
+    """Concatenate averages of token vectors into one encoder and write its folder, with card and record."""
     from .backends.torch_module import write_model_files
-    from .model_folder import card_values, name_on_card, sizes_of
+    from .model_folder import card_values, count_sizes, name_on_card
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
@@ -133,23 +133,23 @@ def join(settings: JoinSettings) -> SentenceEncoder:
             for name, (_, table), weight in zip(names, parts, weights, strict=True)
         ]
         metadata = [inherited_metadata(folder) for folder in folders.values()]
-        licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
+        licenses = {license for entry in metadata for license in entry["license"] or [UNKNOWN_LICENSE]}
         card = {
             **card_values(model, Path(settings.output).name),
-            "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
+            "languages": list(dict.fromkeys(language for entry in metadata for language in entry["language"])),
             "parts": [tuple(part.values()) for part in described],
             "baseline": BASELINE,
             "seed": settings.seed,
-            "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
+            "model_license": settings.license or (licenses.pop() if len(licenses) == 1 else None),
         }
-        results = {"parts": described, **sizes_of(model)}
+        results = {"parts": described, **count_sizes(model)}
         artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
     log(f"{settings.output}: {' + '.join(names)}, {size} components each")
     return SentenceEncoder.from_pretrained(settings.output)
 
 
 def _average(folder: Path) -> Part:
-    """Open a model that is to be a part."""
+    """Open the tokenizer and the table of an average."""
     from ..models.modeling_avg import AvgModel
 
     encoder = SentenceEncoder.from_pretrained(folder)
@@ -160,13 +160,13 @@ def _average(folder: Path) -> Part:
     rows = 1 + max(encoder.tokenizer.get_vocab().values())
     table = encoder.model.embeddings.detach().numpy()[:rows].copy()
     if config.skip_unknown and config.unk_token_id < rows:
-        # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
+        # `ConcatenationModel` normalizes each mean, so adding zeros equals leaving the token out.
         table[config.unk_token_id] = 0.0
     return encoder.tokenizer, table
 
 
 def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
-    """Make the model and the tokenizer of several parts."""
+    """Make the model and the tokenizer of the concatenation."""
     import torch
 
     from ..models.configuration_concatenation import ConcatenationConfig
@@ -191,11 +191,10 @@ def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
 def random_trigrams(
     sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
 ) -> Part:
-    """Make a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
+    """Make a tokenizer over the most frequent trigrams of a text, and a random vector for each of them, by its id.
 
     The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p), with the `constant` a and the
-    trigram's share p of those of the text. Its direction depends on nothing but it and the seed. The `max_size` most
-    frequent ones are kept, others left out.
+    relative frequency p of the trigram. Its direction depends only on the trigram and the seed.
     """
     counts = trigram_counts(sentences, max_size=max_size)
     total = max(1, sum(counts.values()))
@@ -208,7 +207,7 @@ def random_trigrams(
     return tokenizer, table
 
 
-def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
-    """Draw standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
-    generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode(), seed=seed)))
+def random_vector(text: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
+    """Draw standard normal numbers (dimension,) that depend only on a text and a seed."""
+    generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(text.encode(), seed=seed)))
     return generator.standard_normal(dimension)

@@ -1,6 +1,6 @@
-"""Finds texts in a language that an encoder cannot read: of a script that its card does not list, or unknown words.
+"""Detects texts that an encoder cannot read: in a script that its card does not list, or of mostly unknown words.
 
-An encoder embeds such texts by what is left of them, such as digits and punctuation, so that they look alike.
+The embeddings of such texts depend only on their digits and punctuation, so all of them are similar.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SCRIPTS = {
     "ETHIOPIC": "am ti",
     "TIBETAN": "bo dz",
 }
-"""The languages of each script besides Latin, which stands for all others."""
+"""The languages of each script besides Latin, the script of all other languages."""
 _SCRIPTS_OF = {
     code: {script for script, codes in _SCRIPTS.items() if code in codes.split()}
     for code in " ".join(_SCRIPTS.values()).split()
@@ -55,7 +55,7 @@ _SCRIPTS_OF = {
 
 @dataclass
 class UnreadableTexts:
-    """How many of some texts an encoder cannot read."""
+    """The number of texts that an encoder cannot read, and an example."""
 
     num_texts: int
     num_unreadable: int
@@ -63,13 +63,13 @@ class UnreadableTexts:
 
     @property
     def are_many(self) -> bool:
-        """Whether the user should know."""
+        """Whether to warn the user."""
         return self.num_unreadable > MAX_SHARE * self.num_texts
 
     def __str__(self) -> str:
-        share = self.num_unreadable / max(self.num_texts, 1)
+        fraction = self.num_unreadable / max(self.num_texts, 1)
         return (
-            f"the encoder does not read the language of {share:.0%} of the texts, such as `{self.example[:60]}`: "
+            f"the encoder does not read the language of {fraction:.0%} of the texts, such as `{self.example[:60]}`: "
             "their embeddings mean little"
         )
 
@@ -85,7 +85,7 @@ class LanguageCoverage:
         self.num_checked, self.has_warned = 0, False
 
     def check(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts | None:
-        """Return what is unreadable among a sample of texts; None once enough texts were checked."""
+        """Count the unreadable texts of a sample; return None once enough texts were checked."""
         if self.num_checked >= _TEXTS or not len(texts):
             return None
         sample = [text for text in texts[:: -(-len(texts) // _SAMPLE)] if text]
@@ -93,7 +93,7 @@ class LanguageCoverage:
         return self.find_unreadable(backend, sample)
 
     def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
-        """Count the texts of a script that the card does not list, and those of mostly unknown tokens."""
+        """Count the texts in a script that the card does not list, or of mostly unknown tokens."""
         is_unreadable = np.array([self._has_other_script(text) for text in texts], np.bool_)
         if isinstance(backend, TokenBackend) and texts:
             _, unknown_id = backend.known_words()
@@ -113,7 +113,6 @@ class LanguageCoverage:
         if text.isascii():
             return "LATIN" not in self.scripts and any(map(str.isalpha, text))
         letters = Counter(unicodedata.name(letter, "").split(" ")[0] for letter in text[:200] if letter.isalpha())
-        # Full-width and other compatibility letters are counted by their own names, and are rare.
         return bool(letters) and letters.most_common(1)[0][0] not in self.scripts
 
 

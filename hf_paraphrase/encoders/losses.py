@@ -1,7 +1,7 @@
-"""The losses of the papers, each a module with its settings and its source, and what a loss of the user is.
+"""The losses of sentence pairs, each with its settings and its source.
 
 A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
-parameters, `negatives`, `candidates` and `labels`; see :func:`loss_requires`.
+parameters, `negatives`, `candidates`, `labels` and `given_negatives`; see :func:`loss_requires`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _GIVEN = (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES)
 
 
 def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
-    """Return whether the `forward` of a loss has a parameter of this name beside the embeddings.
+    """Return whether the `forward` of a loss has a parameter of this name besides the embeddings.
 
-    `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
-    partners in the same order, and after them other sentences that serve as negatives, if any. By name it may have
+    Its first parameter, `vectors` (2 * pairs + more, dim), has the embeddings of the first sentences, then of their
+    partners in the same order, and then of further sentences that serve as negatives. It may have the parameters
 
     * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, or
-      :data:`~.negatives.NO_NEGATIVE`. The settings say how negatives are searched;
-    * `candidates` (2 * pairs, all vectors): booleans, which of the vectors may be a negative of which sentence;
-    * `given_negatives` (pairs,): the index of the first negative that each pair was given in a column of the data;
-    * `labels` (pairs,): how much of a paraphrase a pair is, from the column `label` (1 or 0) or `score` (0 to 1) of
-      the pairs, which is then needed. Without it pairs labelled 0 are left out.
+      :data:`~.negatives.NO_NEGATIVE`. The settings define the search;
+    * `candidates` (2 * pairs, all vectors): bool, True if the vector may be a negative of the sentence;
+    * `given_negatives` (pairs,): the index of the first negative of each pair in the data;
+    * `labels` (pairs,): the degree of paraphrase of each pair, from the column `label` (1 or 0) or `score` (0 to 1),
+      which is then required. Without this parameter pairs labelled 0 are left out.
     """
     if isinstance(loss, MatryoshkaLoss):
         return loss_requires(loss.loss, name)
@@ -45,15 +45,12 @@ def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
 
 
 def loss_options(loss: type[nn.Module]) -> dict[str, Any]:
-    """Return the options with which a class of losses is made, and their defaults."""
+    """Return the options of a class of losses, and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(loss).parameters.items()}
 
 
-def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Describe for a card what a loss is, where it was published, and its `margin`, if any.
-
-    A class without a description of its own is called by its name.
-    """
+def describe_loss(loss: nn.Module) -> dict[str, Any]:
+    """Describe a loss for a card, by the name of its class if it has no description of its own."""
     loss = loss.loss if isinstance(loss, MatryoshkaLoss) else loss
     is_described = "description" in vars(type(loss))
     return {
@@ -65,15 +62,15 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
 
 
 class MarginLoss(nn.Module):
-    """The two-sided hinge of paper 000, equations 2 to 4, with searched negatives.
+    """The two-sided hinge of Wieting et al. (2017), equations 2 to 4, with searched negatives.
 
     The mean over the pairs (s, t) of a batch of the two hinges with the negatives n_s and n_t:
 
         max(0, margin - cos(s, t) + cos(s, n_s)) + max(0, margin - cos(s, t) + cos(t, n_t))
 
-    The gradient flows through the negatives too, as in the reference code. A sentence without an admissible negative
-    adds no hinge, and the mean is still taken over all pairs. Paper 000 gives the loss for the whole training set; the
-    reference code averages over the batch, and so does this.
+    The gradient flows through the negatives too. A sentence without an admissible negative adds no hinge, and the mean
+    is still over all pairs. The paper sums over the training set; the reference code and this loss average over the
+    batch.
     """
 
     description = "two-sided margin loss with the negatives searched in the batch"
@@ -84,7 +81,7 @@ class MarginLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
-        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
         unit = normalize_rows(vectors)
         pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
@@ -94,15 +91,14 @@ class MarginLoss(nn.Module):
 
 
 class ContrastiveLoss(nn.Module):
-    """The contrastive margin loss of paper 003 on labelled pairs: the loss `labelled`.
+    """The contrastive margin loss of Sjöblom et al. (2018) on labelled pairs: the loss `labelled`.
 
     With d = 1 - cos(s, t), y = 1 for a paraphrase and 0 otherwise, the mean over the pairs of
 
         y * d + (1 - y) * max(0, margin - d)^2
 
-    The formula as printed multiplies the hinge with y and its brackets do not match; the text under it says that the
-    hinge is for pairs that are not paraphrases, and only the hinge is squared. The paper does not state its margin. A
-    score from 0 to 1 in the place of y weights the two terms.
+    The printed formula multiplies the hinge with y; the text of the paper applies it to pairs that are no paraphrases.
+    The paper does not state its margin. A score y from 0 to 1 weights the two terms.
     """
 
     description = "contrastive margin loss on labelled pairs"
@@ -113,7 +109,7 @@ class ContrastiveLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
         first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
@@ -124,11 +120,11 @@ class ContrastiveLoss(nn.Module):
 class RankingLoss(nn.Module):
     """Cross-entropy over scaled cosines: the partner of each first sentence among all candidates of its side.
 
-    With t_j the partners of all pairs and the negatives that were given, the mean over the pairs (s_i, t_i) of
+    With t_j the partners of all pairs and the negatives in the data, the mean over the pairs (s_i, t_i) of
 
         -log(exp(scale * cos(s_i, t_i)) / sum over j of exp(scale * cos(s_i, t_j)))
 
-    in which those t_j are left out that are related to the pair (see :class:`~.negatives.PairGroups`).
+    without the t_j that are related to the pair (see :class:`~.negatives.PairGroups`).
     """
 
     description = "cross-entropy over the scaled cosines of the batch"
@@ -139,7 +135,7 @@ class RankingLoss(nn.Module):
         self.scale = scale
 
     def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
-        """Compute the loss, a scalar, of what :func:`loss_requires` describes."""
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
         pairs = len(candidates) // 2
         unit = normalize_rows(vectors)
         cosines = unit[:pairs] @ unit[pairs:].T
@@ -152,7 +148,7 @@ class RankingLoss(nn.Module):
 class SymmetricRankingLoss(RankingLoss):
     """The mean of the ranking losses in both directions: the loss `symmetric-ranking`.
 
-    Negatives that were given serve in the first direction only, as in sentence-transformers.
+    Negatives in the data serve in the first direction only, as in sentence-transformers.
     """
 
     description = "cross-entropy over the scaled cosines of the batch, in both directions"
@@ -169,7 +165,7 @@ class SymmetricRankingLoss(RankingLoss):
 class CosentLoss(nn.Module):
     """Ranks the cosines of pairs like their labels or scores: the loss `cosent`.
 
-    With cosines c and labels y, it is log(1 + sum of exp(scale * (c_i - c_j)) over all i, j with y_i < y_j).
+    The loss is log(1 + sum of exp(scale * (c_i - c_j)) over all i, j with y_i < y_j), with cosines c and labels y.
     """
 
     description = "CoSENT: cosines of pairs ranked like their labels or scores"
@@ -188,7 +184,7 @@ class CosentLoss(nn.Module):
 
 
 class TripletLoss(nn.Module):
-    """The hinge of Euclidean distances to the partner and to the negative that a pair was given: the loss `triplet`.
+    """The hinge of Euclidean distances to the partner and to the negative in the data: the loss `triplet`.
 
     The mean over the triplets (a, p, n) of max(0, |a - p| - |a - n| + margin); pairs without a negative add nothing.
     """
@@ -218,7 +214,7 @@ class MatryoshkaLoss(nn.Module):
         self.loss, self.dims = loss, sorted(set(dims))
 
     def forward(self, vectors: Tensor, **given: Tensor) -> Tensor:
-        """Compute the loss, a scalar; `given` is what :func:`loss_requires` says of the inner loss."""
+        """Compute the loss, a scalar, with the further parameters of the inner loss."""
         sizes = [size for size in self.dims if size < vectors.shape[1]] + [vectors.shape[1]]
         losses = [self.loss(vectors[:, :size], **given) for size in sizes]
         return torch.stack(losses).mean()

@@ -1,4 +1,4 @@
-"""Writes the folder of a sentence encoder: weights, code, tokenizer, provenance and card."""
+"""Writes the folders of sentence encoders, and collects the values of their cards."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from .backends.torch_module import TorchModule, needs_own_code
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
-    """Return the licence and the base model of weights that started from folders: by default those of the first."""
+    """Return the license and the base model of weights that started from folders, by default of the first folder."""
     folders = [fetched_folder(start) or Path(start) for start in starts if start is not None]
     folder = next((folder for folder in folders if folder.is_dir()), None)
-    if folder is None:
-        return {"model_license": license}
+    metadata = {} if folder is None else _read_metadata(folder)
+    return {"model_license": license or metadata.get("license"), "base_model": metadata.get("base_model")}
+
+
+def _read_metadata(folder: Path) -> dict[str, Any]:
+    """Read the metadata of a card that a copy inherits, with a repository of the Hub as the base model."""
     metadata, name = inherited_model_metadata(folder), repository_name(folder) or ""
-    base_model = name.partition("@")[0] if "/" in name else metadata.get("base_model")
-    return {"model_license": license or metadata.get("license"), "base_model": base_model}
+    return {**metadata, "base_model": name.partition("@")[0]} if "/" in name else metadata
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
@@ -48,8 +51,8 @@ def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[M
     )
 
 
-def sizes_of(model: Any) -> dict[str, int]:
-    """Count the token vectors and the parameters of an encoder, for its record."""
+def count_sizes(model: Any) -> dict[str, int]:
+    """Count the token vectors and the parameters of an encoder."""
     config, parameters = getattr(model, "config", None), getattr(model, "parameters", list)
     return {
         "vocabulary": getattr(config, "vocab_size", 0),
@@ -58,7 +61,7 @@ def sizes_of(model: Any) -> dict[str, int]:
 
 
 def card_values(model: Any, name: str) -> dict[str, Any]:
-    """Return what every card of an encoder says."""
+    """Return the values of every card of an encoder."""
     config = getattr(model, "config", None)
     described = {"model_type": "sentence-transformers"} if config is None else config.to_dict()
     return {
@@ -66,19 +69,19 @@ def card_values(model: Any, name: str) -> dict[str, Any]:
         "library_name": "transformers" if needs_own_code(model) else "sentence-transformers",
         "title": name,
         "name": name,
-        "parameters": sizes_of(model)["parameters"],
+        "parameters": count_sizes(model)["parameters"],
         "hidden_size": getattr(model, "dimension", None) or getattr(config, "hidden_size", None),
     }
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Describe for a card the model that another one comes from."""
+    """Return the name on a card of the model that another one comes from."""
     folder = model_folder(name, any_type=True)
     return repository_name(folder) or folder.resolve().name
 
 
 def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) -> Path:
-    """Write an open encoder as an ordinary folder in float32, whose card and record name where it comes from."""
+    """Write an open encoder as a folder in float32, whose card and record name its source."""
     source = encoder.folder
     backend, truncate_dim = _saved_backend(encoder)
     check_output(output, overwrite=overwrite)
@@ -104,21 +107,18 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
 
 
 def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
-    """Return what a card says of the folder that an encoder comes from, whose record is put into `staging`."""
+    """Return the values of a card about the source of an encoder, and copy the record of the source to `staging`."""
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}
     has_record = staging is not None and (source / PROVENANCE).is_file()
     if staging is not None and has_record:
         shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
-    metadata = inherited_model_metadata(source)
-    name = repository_name(source)
-    if name is not None and "/" in name:
-        metadata["base_model"] = name.partition("@")[0]
+    metadata = _read_metadata(source)
     return {
         "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",
         "model_license": metadata.get("license"),
-        "source": name or source.resolve().name,
-        # The text names the record of the source, of which the new folder has a copy.
+        "source": repository_name(source) or source.resolve().name,
+        # The new folder has the record of the source under another name.
         "source_text": inherited_sections(source).replace(f"`{PROVENANCE}`", f"`{SOURCE_PROVENANCE}`"),
         "has_source_provenance": has_record,
     }
@@ -127,12 +127,12 @@ def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str
 def _saved_backend(encoder: Any) -> tuple[Backend, int | None]:
     """Return the backend to write, in float32, and the truncation to record.
 
-    The table of a truncated average is cut, unless its embeddings are normalized before they are truncated.
+    The table of a truncated average is truncated, unless its embeddings are normalized first.
     """
     backend, size = encoder.backend, encoder.truncate_dim
     if isinstance(backend, StaticTable):
         backend = backend.as_module()
-    # Third-party folders and graphs are written as they are.
+    # Third-party folders and graphs keep their precision and size.
     if not hasattr(backend.model, "embeddings"):
         return backend, size
     import torch

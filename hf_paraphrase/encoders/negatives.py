@@ -1,4 +1,4 @@
-"""Negative examples: those of a mini-batch or mega-batch (paper 000, equation 5), and hard ones, of all pairs."""
+"""Negatives: searched in a batch (Wieting et al. 2017, equation 5), or hard negatives of all pairs."""
 
 from __future__ import annotations
 
@@ -25,32 +25,29 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 NO_NEGATIVE = -1
-"""The index that stands for "no admissible negative"."""
+"""The index of a sentence without an admissible negative."""
 BLOCK_CELLS = 1 << 22
-"""The most cosines held at a time (16 MiB in float32), as long as a single row has fewer."""
+"""Maximum number of cosines in memory (16 MiB in float32), or one row of them."""
 _NUM_CANDIDATES = 33
 """The number of nearest sentences to search for one hard negative."""
 
 
 def normalize_rows(vectors: Tensor) -> Tensor:
-    """Divide each row (…, dim) by its Euclidean norm; a zero row stays zero and gets no gradient.
-
-    (A lower bound on the norm, as in the reference code, gives a huge gradient.)
-    """
+    """Divide each row (…, dim) by its Euclidean norm; a zero row stays zero and gets no gradient."""
     norms = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     empty = norms == 0
     return torch.where(empty, torch.zeros_like(vectors), vectors / norms.masked_fill(empty, 1.0))
 
 
 class PairGroups:
-    """Which sentences of a batch say the same as which, as far as its pairs tell.
+    """The related sentences of each sentence of a batch.
 
-    Related to a sentence are the two texts of its pair, both texts of every other pair that has one of these two (its
-    siblings: n-best lists, several paraphrases of one reference), and each occurrence of such a text.
+    A sentence is related to both texts of its pair, to both texts of every other pair with one of these two texts, as
+    in n-best lists, and to every occurrence of these texts.
 
     Args:
-        keys: A number for each text (sentences,), equal where the texts are equal: those of the first sentences of
-            the pairs, of their partners in the same order, and of any further sentences.
+        keys: A key of each text (sentences,), equal for equal texts: of the first sentences of the pairs, of their
+            partners in the same order, and of any further sentences.
         pairs: The number of pairs.
     """
 
@@ -67,32 +64,29 @@ class PairGroups:
             self._texts_of_pairs = csr_array((ones[: 2 * pairs], cells), shape=(pairs, len(texts)))
             self._occurrences = csr_array((ones, (self._texts, every)), shape=(len(texts), len(keys)))
 
-    def of(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the related sentences of those from `begin` up to `end`.
-
-        A sentence, counted from `begin`, and a related one.
-        """
+    def related(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """List the related sentences of the sentences `begin` to `end`: positions from `begin`, and related rows."""
         pairs = np.arange(begin, end) % self.pairs
         if not self._has_duplicates:
             return np.repeat(np.arange(end - begin), 2), np.stack([pairs, pairs + self.pairs], 1).ravel()
         siblings = self._texts_of_pairs[pairs] @ self._texts_of_pairs.T
-        found = (siblings @ self._texts_of_pairs @ self._occurrences).tocoo()
-        return found.row.astype(np.int64), found.col.astype(np.int64)
+        links = (siblings @ self._texts_of_pairs @ self._occurrences).tocoo()
+        return links.row.astype(np.int64), links.col.astype(np.int64)
 
 
 def admissible_negatives(
-    relations: PairGroups, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
+    groups: PairGroups, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
 ) -> Tensor:
-    """Return which sentences may be the negative of those from `begin` up to `end`, bool (end - begin, sentences).
+    """Return which sentences may be the negative of the sentences `begin` to `end`, bool (end - begin, sentences).
 
-    These are all but related ones: of `both` sides of other pairs (the reference code), or of the `opposite` side only
-    (paper 001), on which further sentences are for first ones.
+    These are the unrelated sentences on `both` sides of pairs (the reference code), or on the `opposite` side only
+    (Wieting and Gimpel 2017), to which further sentences belong for first sentences.
     """
     admissible = torch.ones(end - begin, sentences, dtype=torch.bool, device=device)
-    row, related = relations.of(begin, end)
+    row, related = groups.related(begin, end)
     admissible.view(-1)[torch.from_numpy(row * sentences + related).to(device)] = False
     if negatives_from == "opposite":
-        is_second = torch.arange(sentences, device=device) >= relations.pairs
+        is_second = torch.arange(sentences, device=device) >= groups.pairs
         admissible &= is_second[begin:end].unsqueeze(1) != is_second
     return admissible
 
@@ -107,22 +101,21 @@ def choose_negatives(
     rows: range | None = None,
     block_cells: int = BLOCK_CELLS,
 ) -> Tensor:
-    """Choose the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
+    """Choose the negative of every sentence: the admissible sentence of maximum cosine (Wieting et al. 2017, eq. 5).
 
-    `vectors` (sentences, dim) and `keys` are in the order of :class:`PairGroups`; without `pairs` there are no further
-    sentences, and without `rows` all sentences of pairs get one. At most `block_cells` cosines (or those of one row)
-    exist at a time; the size of the blocks does not change the result: indices among the sentences (rows,), int64,
-    :data:`NO_NEGATIVE` where no sentence is admissible.
+    `vectors` (sentences, dim) and `keys` are in the order of :class:`PairGroups`; `pairs` defaults to no further
+    sentences, and `rows` to all sentences of pairs. `block_cells` limits memory and does not change the result:
+    indices among the sentences (rows,), int64, or :data:`NO_NEGATIVE`.
     """
-    relations = PairGroups(keys, len(keys) // 2 if pairs is None else pairs)
-    rows = range(2 * relations.pairs) if rows is None else rows
+    groups = PairGroups(keys, len(keys) // 2 if pairs is None else pairs)
+    rows = range(2 * groups.pairs) if rows is None else rows
     unit = normalize_rows(vectors)
     chosen = torch.empty(len(rows), dtype=torch.int64, device=vectors.device)
     step = max(1, block_cells // max(1, len(keys)))
     for begin in range(rows.start, rows.stop, step):
         end = min(begin + step, rows.stop)
         admissible = admissible_negatives(
-            relations, len(keys), begin, end, negatives_from=negatives_from, device=vectors.device
+            groups, len(keys), begin, end, negatives_from=negatives_from, device=vectors.device
         )
         nearest = (unit[begin:end] @ unit.T).masked_fill_(~admissible, -torch.inf).argmax(1)
         chosen[begin - rows.start : end - rows.start] = nearest.masked_fill(~admissible.any(1), NO_NEGATIVE)
@@ -143,9 +136,9 @@ def mine_hard_negatives(
     max_pairs: int | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Add columns with hard negatives of each pair: the sentences that are nearest to the first one.
+    """Add columns with hard negatives of each pair: the sentences that are nearest to its first sentence.
 
-    No negative is a sentence that shares a pair with one of the two sentences. The options are those of
+    Sentences that share a pair with one of the two sentences are no negatives. The options have the meaning of
     `sentence_transformers.util.mine_hard_negatives`.
 
     Args:
@@ -156,14 +149,14 @@ def mine_hard_negatives(
         max_score: Maximum cosine of a negative.
         min_score: Minimum cosine of a negative.
         absolute_margin: A negative must be this much less similar than the pair.
-        relative_margin: A negative may be at most 1 minus this fraction as similar as the pair, because it may be a
-            paraphrase that is not listed.
+        relative_margin: A negative may be at most 1 minus this fraction as similar as the pair, because it may be an
+            unlisted paraphrase.
         num_negatives: Number of negatives per pair.
         max_pairs: Size of a random sample of the pairs.
         seed: Seed of the sample.
 
     Returns:
-        The pairs with the columns `negative_1` to `negative_n`, or the next free numbers; None where none is found.
+        The pairs with the columns `negative_1` to `negative_n`, or the next free numbers; None for a missing negative.
     """
     from datasets import Dataset
 
@@ -172,7 +165,7 @@ def mine_hard_negatives(
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
     blocks = [batch for _, batch in rows.batches(rows.columns, max_pairs=max_pairs, seed=seed)]
-    if rows.label in rows.rows.class_names:  # which the new data set would lack
+    if rows.label in rows.rows.class_names:  # the new data set would lose them
         blocks = [with_column(batch, rows.label, rows.read_labels(batch)) for batch in blocks]
     first, second = (list(chain.from_iterable(side)) for side in zip(*map(rows.texts, blocks), strict=True))
     related: dict[str, set[str]] = defaultdict(set)
@@ -187,8 +180,7 @@ def mine_hard_negatives(
     num_candidates = max(range_max or 0, range_min + num_negatives + _NUM_CANDIDATES - 1)
     nearest, cosines = find_nearest(query_vectors, corpus_vectors, num_candidates)
     own = (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
-    limits = np.full(len(own), np.inf, np.float32 if max_score is None else np.float64)
-    limits = limits if max_score is None else np.minimum(limits, max_score)
+    limits = np.full(len(own), np.inf if max_score is None else max_score, np.float32 if max_score is None else float)
     limits = limits if absolute_margin is None else np.minimum(limits, own - absolute_margin)
     # For a negative cosine a fraction of it would be larger.
     limits = limits if relative_margin is None else np.minimum(limits, (1 - relative_margin) * own)

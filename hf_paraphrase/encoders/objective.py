@@ -1,4 +1,4 @@
-"""What a trainer of encoders minimises: the interface, and the loss of pairs of a batch or a mega-batch.
+"""The objective of a trainer of encoders: its interface, and the loss of pairs of a batch or a mega-batch.
 
 A mega-batch is a pool of mini-batches whose negatives are chosen together, before their updates.
 """
@@ -29,40 +29,40 @@ _FILE = "objective.safetensors"
 
 
 class Objective(nn.Module, ABC):
-    """What :class:`~.trainer.EncoderTrainer` minimises: which items an epoch has, what a batch of them is, its loss.
+    """Defines the batches of an epoch and their loss for :class:`~.trainer.EncoderTrainer`.
 
-    Weights of its own are trained with the model, in one process, and kept in checkpoints, not in the model.
+    Its own weights are trained with the model, in one process, and saved in checkpoints, but not in the model folder.
 
     Attributes:
-        batches: Which items are in which batch.
+        batches: The items of each batch.
     """
 
     batches: EpochBatches
 
     @abstractmethod
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Make a batch from the epoch and the number of each item."""
+        """Make a batch from the epoch and the index of each item."""
 
     @abstractmethod
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Compute the loss of a batch, with gradient, and the embeddings of this process.
 
-        In training a batch has its `place`: the epoch and its number in the epoch.
+        In training, `inputs["position"]` is the epoch and the index of the batch in the epoch.
         """
 
     def begin(self) -> None:
-        """Is called when a training starts."""
+        """Prepare for the start of a training."""
 
     def after_update(self) -> None:
-        """Is called when the weights have changed."""
+        """Respond to an update of the weights."""
 
     def save(self, folder: Path) -> None:
-        """Write into a checkpoint what a resumed run needs of it."""
+        """Write the weights into a checkpoint, if it has any."""
         if state := self.state_dict():
             save_file({name: value.contiguous() for name, value in state.items()}, folder / _FILE)
 
     def load(self, folder: Path) -> None:
-        """Read from a checkpoint what :meth:`save` wrote."""
+        """Read the weights from a checkpoint."""
         if (folder / _FILE).is_file():
             self.load_state_dict(load_file(folder / _FILE))
 
@@ -72,22 +72,22 @@ class MegaBatch:
     """A pool of mini-batches with the negatives that were chosen in it.
 
     Attributes:
-        place: The epoch, and the number of its first mini-batch.
-        first: The place of its first pair in the order of the epoch.
-        sentences: First sentences, scrambled or not, then their partners, then the negatives that they were given.
-        chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NO_NEGATIVE`.
+        position: The epoch, and the index of its first mini-batch.
+        first: The index of its first pair in the order of the epoch.
+        sentences: First sentences, scrambled or not, then their partners, then their negatives in the data.
+        chosen: The row of each sentence's negative (2 * pairs,), or :data:`~.negatives.NO_NEGATIVE`.
     """
 
-    place: tuple[int, int]
+    position: tuple[int, int]
     first: int
     sentences: Sentences
     chosen: NDArray[np.int64]
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Make a mini-batch of some pairs, from one place in the order of the epoch to another.
+        """Make a mini-batch of the pairs `begin` to `end` in the order of the epoch.
 
-        Returns `input_ids` and `attention_mask` (2 * pairs + others, length), each sentence once: first sentences,
-        partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,).
+        Returns `input_ids` and `attention_mask` (2 * pairs + others, length) with each sentence once: first sentences,
+        partners, and the negatives outside the mini-batch; and the row of each sentence's negative (2 * pairs,).
         """
         pairs = np.arange(begin, end) - self.first
         own = np.concatenate([pairs, pairs + len(self.chosen) // 2])
@@ -102,10 +102,10 @@ class MegaBatch:
 
 
 class PairObjective(Objective):
-    """The loss of pairs (paper 000, equations 2 to 5), with negatives from the batch or from a mega-batch.
+    """The loss of pairs (Wieting et al. 2017, equations 2 to 5), with negatives from the batch or a mega-batch.
 
-    With several processes the batch is the joint one of all processes, and so are the negatives: all return the loss
-    of the joint batch, and the mean of their gradients is its gradient. `lambda_w` draws word vectors back to `start`.
+    With several processes, the batch and the negatives are joint: all processes return the loss of the joint batch,
+    and the mean of their gradients is its gradient. `lambda_w` pulls word vectors back to `start`.
     """
 
     mega_batch: MegaBatch | None = None
@@ -115,41 +115,43 @@ class PairObjective(Objective):
         self.collator = collator
         self.loss = loss
         self.args = args
-        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES) if loss_requires(loss, name)}
+        self.required = {
+            name for name in (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES) if loss_requires(loss, name)
+        }
         self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
         self._initial = None if start is None else start.detach().clone()
-        if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
+        if args.mega_batch_size > 1 and (NEGATIVES not in self.required or CANDIDATES in self.required):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
-        if LABELS in self.asked and collator.pairs.labels is None:
+        if LABELS in self.required and collator.pairs.labels is None:
             raise InputError("the loss needs labels, but the pairs have none", remedy="give labelled pairs")
-        if GIVEN_NEGATIVES in self.asked and collator.pairs.negatives is None:
+        if GIVEN_NEGATIVES in self.required and collator.pairs.negatives is None:
             remedy = "give a column `negative`, or --hard-negatives"
             raise InputError("the loss needs negatives, but the pairs have none", remedy=remedy)
-        if GIVEN_NEGATIVES in self.asked and num_processes() > 1:
+        if GIVEN_NEGATIVES in self.required and num_processes() > 1:
             raise UsageError("this loss trains in one process only", remedy="start one process, or use another loss")
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Make a batch from the epoch and the number of each pair."""
+        """Make a batch from the epoch and the index of each pair."""
         return self.collator(items)
 
     def begin(self) -> None:
-        """Forget the mega-batch: its place may come again, with other weights."""
+        """Drop the mega-batch, whose negatives were chosen with other weights."""
         self.mega_batch = None
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
-        """Compute the loss of one batch; one without a place is not part of a mega-batch."""
-        place: tuple[int, int] | None = inputs.get("place")
+        """Compute the loss of a batch, in its mega-batch if it has a position."""
+        position: tuple[int, int] | None = inputs.get("position")
         size = self.args.mega_batch_size
-        start = 0 if place is None else place[1] // size * size
+        start = 0 if position is None else position[1] // size * size
         end = min(start + size, self.batches.joint_batches)
-        if place is None or end - start == 1:
+        if position is None or end - start == 1:
             loss, vectors = self._in_batch(trainer, model, inputs)
         else:
             loss, vectors = self._in_mega_batch(trainer, model, inputs, start, end)
         bare = trainer.accelerator.unwrap_model(model)
         if self.args.lambda_c > 0:
-            # The factor 0.5 stands in the reference code, not in paper 000 (equation 3), where the weight is 0.
-            others = [item.square().sum() for name, item in bare.named_parameters() if name != "embeddings"]
+            # The reference code has the factor 0.5; equation 3 of Wieting et al. (2017) does not.
+            others = [weight.square().sum() for name, weight in bare.named_parameters() if name != "embeddings"]
             loss = loss + 0.5 * self.args.lambda_c * sum(others)
         if self._initial is not None:
             embeddings = bare.get_parameter("embeddings")
@@ -161,15 +163,15 @@ class PairObjective(Objective):
         """Compute the loss of the joint batch, with negatives from it, and the embeddings of this process."""
         ids, mask, pairs = inputs["input_ids"], inputs["attention_mask"], inputs["pairs"]
         vectors = joint = trainer.embed(model, ids, mask)
-        clean = trainer.vectors_without_dropout(model, ids, mask, vectors) if NEGATIVES in self.asked else vectors
+        clean = trainer.vectors_without_dropout(model, ids, mask, vectors) if NEGATIVES in self.required else vectors
         keys, joint_pairs, counted = inputs["keys"], pairs, pairs
         if num_processes() > 1:
-            begin, end = self.batches.share(inputs["place"][1], process_index())
-            start, stop = self.batches.joint(inputs["place"][1])
+            begin, end = self.batches.share(inputs["position"][1], process_index())
+            start, stop = self.batches.joint(inputs["position"][1])
             counted, joint_pairs = end - begin, stop - start
 
             def of_all(rows: Tensor) -> Tensor:
-                """Make the rows of the joint batch: first sentences, partners, given negatives."""
+                """Gather the rows of the joint batch: first sentences, partners, negatives in the data."""
                 joint = joint_sides(rows[: 2 * pairs], counted)
                 if self.collator.pairs.negatives is None:
                     return joint
@@ -178,16 +180,16 @@ class PairObjective(Objective):
             joint, clean = of_all(vectors), of_all(clean)
             keys = of_all(torch.from_numpy(keys).to(vectors.device)).cpu().numpy()
         given: dict[str, Tensor] = {}
-        if LABELS in self.asked:
+        if LABELS in self.required:
             given[LABELS] = gather_rows(inputs["labels"][:counted])
-        if GIVEN_NEGATIVES in self.asked:
+        if GIVEN_NEGATIVES in self.required:
             given[GIVEN_NEGATIVES] = inputs[GIVEN_NEGATIVES].to(vectors.device)
-        if CANDIDATES in self.asked:
-            relations = PairGroups(keys, joint_pairs)
+        if CANDIDATES in self.required:
+            groups = PairGroups(keys, joint_pairs)
             given[CANDIDATES] = admissible_negatives(
-                relations, len(keys), 0, 2 * joint_pairs, negatives_from="both", device=vectors.device
+                groups, len(keys), 0, 2 * joint_pairs, negatives_from="both", device=vectors.device
             )
-        if NEGATIVES in self.asked:
+        if NEGATIVES in self.required:
             given[NEGATIVES] = choose_negatives(
                 clean.detach(), keys, pairs=joint_pairs, negatives_from=self.args.negatives_from
             )
@@ -197,26 +199,26 @@ class PairObjective(Objective):
         self, trainer: Any, model: nn.Module, inputs: dict[str, Any], start: int, end: int
     ) -> tuple[Tensor, Tensor]:
         """Compute the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
-        epoch, number = inputs["place"]
+        epoch, index = inputs["position"]
         pool, pad_token_id = self.mega_batch, self.collator.pad_token_id
-        if pool is None or pool.place != (epoch, start):
+        if pool is None or pool.position != (epoch, start):
             pool = self.mega_batch = self._mega_batch(trainer, model, epoch, start, end)
-        begin, stop = self.batches.share(number, process_index())
+        begin, stop = self.batches.share(index, process_index())
         ids, mask, chosen = pool.part(begin, max(stop, begin + 1), pad_token_id)
         if begin == stop:
             chosen = torch.full_like(chosen, NO_NEGATIVE)
         vectors = trainer.embed(model, ids, mask)
-        given = {LABELS: inputs["labels"]} if LABELS in self.asked else {}
+        given = {LABELS: inputs["labels"]} if LABELS in self.required else {}
         loss = self.loss(vectors, negatives=chosen.to(vectors.device), **given)
-        # The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
-        loss = loss * self.batches.weight(number, process_index())
+        # The processes average their gradients, so each is weighted by the size of its part of the batch.
+        loss = loss * self.batches.weight(index, process_index())
         if num_processes() > 1:
             loss = loss + (mean_over_processes(loss) - loss.detach())
         return loss, vectors
 
     @torch.no_grad()
     def _mega_batch(self, trainer: Any, model: nn.Module, epoch: int, start: int, end: int) -> MegaBatch:
-        """Encode the sentences of mini-batches and choose the negative of each; the processes share both."""
+        """Encode the sentences of mini-batches and choose their negatives, each in one of the processes."""
         first, last = self.batches.joint(start)[0], self.batches.joint(end - 1)[1]
         pairs = self.batches.order(epoch)[first:last]
         sentences = self.collator.sentences([epoch] * len(pairs), pairs)

@@ -1,6 +1,6 @@
-"""Embeddings for a search, in which texts that the encoder knows nothing of are like no other.
+"""Embeddings for a search, in which texts without a known word match no other text.
 
-:class:`SimilarSentences` finds by them what is near to evaluation sets, for `--decontaminate-similarity`.
+:class:`SimilarSentences` uses them for `--decontaminate-similarity`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class SearchEmbedder:
-    """Embeds texts for a search: unit vectors, and zeros for a text without any known word.
+    """Embeds texts for a search: unit vectors, and zeros for a text without a known word.
 
-    Unknown words share one vector, so that all texts of unknown words and a full stop would have a cosine of nearly 1.
-    A token is a known word if it is neither special nor the unknown token and has a letter or a digit.
+    Unknown words share one vector, so the cosine of two texts of unknown words would be nearly 1. A known word is a
+    token with a letter or a digit that is neither special nor the unknown token.
     """
 
     def __init__(self, encoder: SentenceEncoder) -> None:
@@ -40,10 +40,7 @@ class SearchEmbedder:
 
 
 class SimilarSentences:
-    """The vectors of several named evaluation sets.
-
-    A set matches a sentence if the cosine to one of its sentences, of four words or more, reaches the threshold.
-    """
+    """Finds sentences whose cosine to a sentence of a named evaluation set reaches a threshold."""
 
     def __init__(self, threshold: float, encoder: str) -> None:
         self._threshold = threshold
@@ -51,7 +48,7 @@ class SimilarSentences:
         self._sets: dict[str, NDArray[np.float32]] = {}
 
     def label(self, name: str) -> str:
-        """Return the name under which rows that a set matched by similarity only are counted."""
+        """Return the name of the count of rows that a set matches by similarity only."""
         return f"{name} (similarity {self._threshold:g})"
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
@@ -60,12 +57,12 @@ class SimilarSentences:
         self._sets[name] = np.concatenate([self._sets.get(name, vectors[:0]), vectors[vectors.any(axis=1)]])
 
     def match(self, texts: pa.Array, words: pa.Array) -> dict[str, NDArray[np.int64]]:
-        """Find for each set that matches any sentence the numbers of those, ascending."""
+        """Return the rows, ascending, that each set matches; leave sets without matches out."""
         vectors = self._embedder.embed(texts.to_pylist())
         rows_by_set = {}
-        for name, known in self._sets.items():
-            rows, cosines = find_nearest(vectors, known, 1, skip_zero=True, query_block=4096)
-            near = np.flatnonzero((rows >= 0) & (cosines >= self._threshold) if len(known) else np.empty(0))
+        for name, references in self._sets.items():
+            rows, cosines = find_nearest(vectors, references, 1, skip_zero=True, query_block=4096)
+            near = np.flatnonzero((rows >= 0) & (cosines >= self._threshold) if len(references) else np.empty(0))
             if len(near):
                 rows_by_set[name] = near
         return rows_by_set

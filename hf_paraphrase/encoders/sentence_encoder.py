@@ -1,7 +1,7 @@
-"""The class that opens every sentence encoder and embeds texts with it.
+"""The public class that opens every sentence encoder and embeds texts with it.
 
-The arguments and results of its methods are those of sentence-transformers 6; the table in `docs/use/comparison.md`
-lists the differences. LangChain and scikit-learn find the methods that they call, too.
+Its methods take the arguments of sentence-transformers 6 and return the same results; `docs/use/comparison.md` lists
+the differences.
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ from ..registry import TRUST_REMOTE_CODE
 from ..tokenization.ragged_ids import TokenIds
 from ..vectors.checks import check_counts
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
-from ..vectors.similarity import unit_rows
-from .backends.base import Backend, Finish, TokenBackend
-from .backends.batch_tokenizer import BatchTokenizer, InputProcessing
+from .backends.base import Backend, EmbeddingJob, LoadingOptions, TokenBackend
+from .backends.batch_tokenizer import InputProcessing
 from .backends.opening import fetch_folder, find_best_device, make_backend, open_backend
 from .backends.padded_batches import with_progress_bar
 from .backends.sentence_transformers_files import read_options
 from .backends.static_table import StaticTable
-from .encoder_interfaces import MISSING, EncoderInterfaces, check_truncation, rename_arguments
+from .encoder_interfaces import (
+    MISSING,
+    EncoderInterfaces,
+    EncoderPool,
+    check_truncation,
+    encode_in_processes,
+    rename_arguments,
+)
 from .language_coverage import LanguageCoverage, UnreadableTexts
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
-
-    from .backends.torch_module import TorchModule
-    from .multi_process import EncoderPool
 
     Texts: TypeAlias = str | Sequence[str]
 
@@ -47,7 +50,7 @@ _LOGGER = logging.getLogger(__name__)
 class SentenceEncoder(EncoderInterfaces):
     """Embeds texts with any sentence encoder.
 
-    An averaging encoder that is opened from a folder is a static table, which needs neither PyTorch nor transformers.
+    An averaging encoder opened from a folder is a static table, which needs neither PyTorch nor transformers.
 
     Args:
         model: `builtin` or `multilingual`, the encoders of this package; a folder of this package, of `export`, of
@@ -55,32 +58,33 @@ class SentenceEncoder(EncoderInterfaces):
             a repository of the Hub; or a model object: of transformers, or a module whose `forward` returns
             `pooler_output` (texts, dim).
         tokenizer: The fast tokenizer of a model object.
-        device: Where to compute, such as `cuda`. None is the best device for a PyTorch model that is opened, the CPU
-            for a static table or an ONNX graph, and the present device of a model object.
+        device: The device to compute on, such as `cuda`. None chooses the best device for a PyTorch model that is
+            opened, the CPU for a static table or an ONNX graph, and the present device of a model object.
         prompts: Texts to put before inputs, by name. They are added to the prompts of the folder.
-        default_prompt_name: The prompt of `encode` where none is named.
-        truncate_dim: Keep the first N components of each embedding. A joined encoder has the components of its first
-            part first.
-        similarity_fn_name: `cosine`, `dot`, `euclidean` or `manhattan`; None for that of the folder, else `cosine`.
-        processing: What happens to texts before the tokenizer and to embeddings after the model, for a model object.
+        default_prompt_name: The prompt of `encode` if the call names none.
+        truncate_dim: Keep the first N components of each embedding. The components of a joined encoder begin with its
+            first part.
+        similarity_fn_name: `cosine`, `dot`, `euclidean` or `manhattan`; None for the function of the folder, else
+            `cosine`.
+        processing: The steps before the tokenizer and after the model, for a model object.
         backend: `onnx` for the ONNX graph of a folder, `torch` for a PyTorch module; None chooses the fastest one.
         revision: The branch, tag or commit of a repository; `main` by default.
         token: The token of the Hub's client.
         cache_folder: The cache of the Hub's client.
         local_files_only: Use files in the cache only.
         dtype: The type of a third-party transformer's weights, such as `bfloat16`, `bf16` or `auto`.
-        trust_remote_code: Run the code that a folder brings; None for what `hf-paraphrase --trust-remote-code` says,
+        trust_remote_code: Run the code of the folder; None for the setting of `hf-paraphrase --trust-remote-code`,
             by default no.
         model_kwargs: More arguments for `AutoModel.from_pretrained`.
         tokenizer_kwargs: More arguments for `AutoTokenizer.from_pretrained`.
 
     Attributes:
-        results: What was measured when the encoder was trained.
+        results: The scores and counts of the training, for an encoder that `train_encoder` returned.
         folder: The folder that was opened; None for a model object.
-        backend: What computes the embeddings.
+        backend: Computes the embeddings.
 
     Raises:
-        ModelError: The folder holds no sentence encoder, is damaged, or needs code that is not trusted.
+        ModelError: The folder is no sentence encoder, is damaged, or needs code that is not trusted.
 
     Example:
         >>> encoder = SentenceEncoder("builtin")
@@ -112,32 +116,32 @@ class SentenceEncoder(EncoderInterfaces):
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
         saved: dict[str, Any] = {}
-        opening: dict[str, Any] = {"dtype": dtype, "model_kwargs": model_kwargs, "tokenizer_kwargs": tokenizer_kwargs}
         if isinstance(model, str | os.PathLike):
+            if tokenizer is not None:
+                raise UsageError("a folder comes with its tokenizer", remedy="leave tokenizer out")
             if trust_remote_code is None:
                 trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
             client = {"token": token, "cache_dir": cache_folder, "local_files_only": local_files_only}
             client = {name: value for name, value in client.items() if value}
             self.folder = fetch_folder(model, trust_remote_code, revision=revision, **client)
-            opened = open_backend(self.folder, backend=backend, trust_remote_code=trust_remote_code, **opening)
-            if tokenizer is not None:
-                raise UsageError("a folder comes with its tokenizer", remedy="leave tokenizer out")
+            options = LoadingOptions(dtype, trust_remote_code, model_kwargs, tokenizer_kwargs)
+            opened = open_backend(self.folder, backend, options)
             if processing is not None:
                 opened.processing = processing
             saved = read_options(self.folder)
             device = device or find_best_device(opened)
         else:
-            if given := [
-                name for name, value in {**opening, "backend": backend, "revision": revision}.items() if value
-            ]:
-                raise UsageError(f"{', '.join(given)} cannot be given with a model object", remedy="give a folder")
+            given = {"dtype": dtype, "model_kwargs": model_kwargs, "tokenizer_kwargs": tokenizer_kwargs}
+            given |= {"backend": backend, "revision": revision}
+            if names := [name for name, value in given.items() if value]:
+                raise UsageError(f"{', '.join(names)} cannot be given with a model object", remedy="give a folder")
             opened = make_backend(model, tokenizer, processing)
         self._languages = LanguageCoverage(self.folder)
         self.backend: Backend = opened if device is None else opened.to(device)
         self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
         self.default_prompt_name = default_prompt_name or saved.get("default_prompt_name")
         if self.default_prompt_name is not None:
-            self.choose_prompt(None, self.default_prompt_name)
+            self.choose_prompt(name=self.default_prompt_name)
         self.similarity_fn_name = similarity_fn_name or saved.get("similarity_fn_name") or "cosine"
         self.truncate_dim = saved.get("truncate_dim") if truncate_dim is None else truncate_dim
 
@@ -182,23 +186,13 @@ class SentenceEncoder(EncoderInterfaces):
         return self.backend.tokenizer
 
     @property
-    def rust_tokenizer(self) -> Any:
-        """The tokenizer of the `tokenizers` library, or several that act as one."""
-        return self._token_backend.rust_tokenizer
-
-    @property
     def processing(self) -> InputProcessing:
-        """What happens to texts before the tokenizer and to embeddings after the model."""
+        """The steps before the tokenizer and after the model."""
         return self.backend.processing
 
     @processing.setter
     def processing(self, processing: InputProcessing) -> None:
         self.backend.processing = processing
-
-    @property
-    def default_prompt(self) -> str:
-        """The prompt that `encode` puts before texts where no other is given."""
-        return self.choose_prompt(None, None)
 
     @property
     def dimension(self) -> int:
@@ -219,7 +213,7 @@ class SentenceEncoder(EncoderInterfaces):
     @property
     def max_seq_length(self) -> int | None:
         """The maximum number of tokens per text, special tokens included; None for no limit."""
-        return self.backend.max_seq_length
+        return self.processing.max_tokens
 
     @max_seq_length.setter
     def max_seq_length(self, length: int | None) -> None:
@@ -238,10 +232,8 @@ class SentenceEncoder(EncoderInterfaces):
         return self
 
     def to_torch(self) -> Self:
-        """Compute with a PyTorch module over token ids from now on, which can be trained, and return the encoder."""
-        as_module = getattr(self.backend, "as_module", None)
-        if as_module is not None:
-            self.backend = as_module()
+        """Switch to a PyTorch module over token ids, which can be trained, and return the encoder."""
+        self.backend = self.backend.as_module()
         return self
 
     def get_sentence_embedding_dimension(self) -> int:
@@ -259,15 +251,6 @@ class SentenceEncoder(EncoderInterfaces):
         return self._token_backend.vocabulary()
 
     @property
-    def torch_module(self) -> TorchModule:
-        """The backend of a PyTorch module; other backends are refused."""
-        from .backends.torch_module import TorchModule
-
-        if not isinstance(self.backend, TorchModule):
-            raise UsageError("the encoder is not a PyTorch module", remedy="call to_torch first")
-        return self.backend
-
-    @property
     def _token_backend(self) -> TokenBackend:
         if not isinstance(self.backend, TokenBackend):
             what = "the modules of this encoder do not read token ids"
@@ -280,8 +263,8 @@ class SentenceEncoder(EncoderInterfaces):
         """Compute the token ids of texts as tensors.
 
         Returns:
-            `input_ids` and `attention_mask` (texts, length); of a static table the `input_ids` (tokens,) of all texts
-            laid end to end, and `offsets` (texts,), where each text begins.
+            `input_ids` and `attention_mask` (texts, length). A static table returns the `input_ids` (tokens,) of all
+            texts laid end to end, and `offsets` (texts,), the start of each text.
         """
         import torch
 
@@ -295,7 +278,7 @@ class SentenceEncoder(EncoderInterfaces):
 
     def token_ids(self, texts: Texts, prompt: str | None = None) -> TokenIds:
         """Compute the token ids of texts, laid end to end, in NumPy arrays."""
-        return self.backend.token_ids(self.prepare(texts), self.choose_prompt(prompt, None))
+        return self.backend.token_ids(self.prepare(texts), self.choose_prompt(prompt))
 
     def encode(
         self,
@@ -321,7 +304,7 @@ class SentenceEncoder(EncoderInterfaces):
         """Embed texts.
 
         Texts of similar length share a batch. Batch size and order change a result by no more than rounding. A text
-        without tokens embeds to zeros, and so does a text of unknown words only, unless a transformer reads it.
+        without tokens embeds to zeros, and so does a text of only unknown words, except with a transformer.
 
         Args:
             inputs: One text, or several in a list, an iterator, an array, or a column of pandas, Arrow or datasets.
@@ -340,11 +323,11 @@ class SentenceEncoder(EncoderInterfaces):
             chunk_size: Number of texts per chunk for several processes.
             num_processes: Encode in this many processes on the CPU.
             task: `query` or `document`, for the routers of sentence-transformers.
-            former: `sentences` and `texts` are other names of `inputs`, `normalize` of `normalize_embeddings`.
+            former: Other names: `sentences` and `texts` for `inputs`, `normalize` for `normalize_embeddings`.
 
         Returns:
-            float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with other options what
-            sentence-transformers returns.
+            float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with other options the type
+            that sentence-transformers returns.
         """
         inputs, normalize_embeddings = rename_arguments(inputs, normalize_embeddings, former)
         check_precision(precision)
@@ -359,18 +342,12 @@ class SentenceEncoder(EncoderInterfaces):
         texts = self.prepare(inputs)
         if output_value != "sentence_embedding":
             return self._token_embeddings(texts, prompt, batch_size, output_value, is_single)
-        options: dict[str, Any] = {
-            "batch_size": batch_size,
-            "normalize": normalize_embeddings,
-            "truncate_dim": truncate_dim,
-        }
+        options: dict[str, Any] = {"prompt": prompt, "task": task, "batch_size": batch_size}
+        options |= {"truncate_dim": truncate_dim, "normalize": normalize_embeddings}
         if pool is not None or isinstance(device, list):
-            from .multi_process import encode_in_processes
-
-            options |= {"prompt": prompt, "task": task}
             vectors = encode_in_processes(self, texts, pool or cast(list[str], device), chunk_size, options)
         else:
-            vectors = self.embed(texts, prompt=prompt, task=task, show_progress_bar=bool(show_progress_bar), **options)
+            vectors = self.embed(texts, show_progress_bar=bool(show_progress_bar), **options)
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
         if convert_to_numpy and not convert_to_tensor:
@@ -401,16 +378,10 @@ class SentenceEncoder(EncoderInterfaces):
         check_counts(batch_size=batch_size)
         self._check_languages(texts)
         vectors = np.zeros((len(texts), truncate_dim or self.dimension), np.float32)
-        steps = self.backend.embed(
-            texts,
-            vectors,
-            self._finish(vectors.shape[1], normalize),
-            prompt=self.choose_prompt(prompt, None),
-            task=task or self._task,
-            batch_size=batch_size,
-            needs_known_words=needs_known_words,
-        )
-        self._run(steps, len(vectors), show_progress_bar)
+        prompt, task = self.choose_prompt(prompt), task or self._task
+        job = EmbeddingJob(vectors, self.processing, normalize, prompt, task, batch_size, needs_known_words)
+        steps = self.backend.embed(texts, job)
+        self._finish(with_progress_bar(steps, len(texts)) if show_progress_bar else steps)
         return vectors
 
     def encode_token_ids(
@@ -422,29 +393,22 @@ class SentenceEncoder(EncoderInterfaces):
         starts = range(0, num_texts or 1, _ROWS_PER_BLOCK)
         blocks = [slice(start, min(start + _ROWS_PER_BLOCK, num_texts)) for start in starts]
         vectors = np.zeros((num_texts, self.dimension), np.float32)
-        steps = self._token_backend.embed_tokens(
-            lambda rows: ids.part(rows.start, rows.stop),
-            blocks,
-            vectors,
-            self._finish(vectors.shape[1], normalize),
-            prompt=self.choose_prompt(None, None),
-            batch_size=batch_size,
-        )
-        self._run(steps, num_texts, False)
+        job = EmbeddingJob(vectors, self.processing, normalize, self.choose_prompt(), batch_size=batch_size)
+        self._finish(self._token_backend.embed_tokens(lambda rows: ids.part(rows.start, rows.stop), blocks, job))
         return vectors
 
     def _token_embeddings(self, texts: list[str], prompt: str, batch_size: int, output: Any, is_single: bool) -> Any:
         if output != "token_embeddings":
             what = f"the output value `{output}` is not supported"
             raise UsageError(what, remedy="use sentence_embedding or token_embeddings")
-        from .backends.torch_module import token_vectors
+        from .backends.torch_module import compute_token_vectors
 
-        vectors = token_vectors(self._token_backend, texts, prompt, batch_size)
+        vectors = compute_token_vectors(self._token_backend, texts, prompt, batch_size)
         return vectors[0] if is_single else vectors
 
     def prepare(self, texts: Any) -> list[str]:
         """Return one text or several as a list, in which a text of invisible characters is empty."""
-        return BatchTokenizer(self.processing).prepare(list(texts) if isinstance(texts, Iterator) else texts)
+        return self.processing.list_texts(texts)
 
     def find_unreadable_texts(self, texts: Texts) -> UnreadableTexts:
         """Count texts in a script that the card of the encoder does not list, or of mostly unknown words."""
@@ -452,30 +416,20 @@ class SentenceEncoder(EncoderInterfaces):
 
     def _check_languages(self, texts: list[str]) -> None:
         """Warn once if many texts are in a language that the encoder does not read."""
-        if not self._languages.has_warned and (found := self._languages.check(self.backend, texts)) and found.are_many:
-            self._languages.has_warned = True
-            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", found)
+        coverage = self._languages
+        if not coverage.has_warned and (unreadable := coverage.check(self.backend, texts)) and unreadable.are_many:
+            coverage.has_warned = True
+            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", unreadable)
 
-    def _finish(self, size: int, normalize: bool) -> Finish:
-        """Return the function that truncates and normalizes embeddings."""
-        processing = self.processing
-        normalizes_first = processing.normalize and not processing.truncate_first
-        normalizes = normalize or (processing.normalize and processing.truncate_first)
-
-        def finish(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-            part = (unit_rows(vectors) if normalizes_first else vectors)[:, :size]
-            return unit_rows(part) if normalizes else part
-
-        return finish
-
-    def _run(self, steps: Iterator[int], num_texts: int, show_progress_bar: bool) -> None:
-        for _ in with_progress_bar(steps, num_texts) if show_progress_bar else steps:
+    def _finish(self, steps: Iterator[int]) -> None:
+        """Do all steps of a job, and log its warnings."""
+        for _ in steps:
             pass
         for warning in self.backend.take_warnings():
             _LOGGER.warning("%s", warning)
 
     def choose_prompt(self, prompt: str | None = None, name: str | None = None) -> str:
-        """Return a prompt that is given as text or by its name; without both the default prompt."""
+        """Return a prompt given as text or by its name, or else the default prompt."""
         if prompt is not None:
             return prompt
         name = self.default_prompt_name if name is None else name

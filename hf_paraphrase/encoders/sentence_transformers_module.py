@@ -1,6 +1,6 @@
-"""The module by which sentence-transformers opens folders that only this package reads, as the built-in one.
+"""The module by which sentence-transformers opens folders of this package that it cannot open itself, as `builtin`.
 
-`modules.json` names the class, which sentence-transformers imports where `trust_remote_code=True` says so.
+`modules.json` names the class, which sentence-transformers imports with `trust_remote_code=True`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class EncoderModule(Module):
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Self:
         """Open the folder, or the repository of the Hub."""
-        place = Path(model_name_or_path)
-        return cls(SentenceEncoder.from_pretrained(place / subfolder if place.is_dir() else model_name_or_path))
+        folder = Path(model_name_or_path)
+        return cls(SentenceEncoder.from_pretrained(folder / subfolder if folder.is_dir() else model_name_or_path))
 
     def tokenize(self, texts: list[str], **options: Any) -> dict[str, Tensor]:
         """Compute the token ids of texts, laid end to end."""

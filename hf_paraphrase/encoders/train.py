@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-encoder`: paraphrase pairs in, a sentence encoder out."""
+"""The command `train-encoder`: trains a sentence encoder on paraphrase pairs."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @recipe(EncoderSettings)
 def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
-    """Train a sentence encoder on pairs (paper 000, section 4.2) and write its folder, with card and record.
+    """Train a sentence encoder on pairs (Wieting et al. 2017, section 4.2) and write its folder, with card and record.
 
-    Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
-    a folder or name. The `results` of the encoder, as in `provenance.json`, say how it was scored.
+    Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, instead of a
+    folder or name. The `results` of the encoder, as in `provenance.json`, contain its dev scores.
     """
     start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
     given = (settings.pairs, settings.hard_negatives, *start, settings.dev_data)
-    inputs = [item for item in given if item is not None]
+    inputs = [source for source in given if source is not None]
     with TrainingRun(settings, command="train-encoder", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
@@ -45,7 +45,7 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
 
 
 def finished_encoder(output: str) -> SentenceEncoder:
-    """Open an encoder that was trained, with the `results` of its record."""
+    """Open a trained encoder, with the `results` of its record."""
     from .sentence_encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(output)
@@ -54,7 +54,7 @@ def finished_encoder(output: str) -> SentenceEncoder:
 
 
 def dev_evaluator(dev_data: str | None) -> Evaluator | None:
-    """Make what scores an encoder on a dev set."""
+    """Return the function that scores an encoder on a dev set."""
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
@@ -65,8 +65,9 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
 
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
-    """Return the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
-    return {
+    """Return the arguments of the Trainer: the loss, batches, learning rate and intervals."""
+    is_warm = settings.lr_scheduler == "constant" and settings.warmup > 0
+    arguments = {
         **{name: getattr(settings, name) for name in option_names(LossSettings)},
         "num_train_epochs": settings.epochs or 0.0,
         "per_device_train_batch_size": settings.batch_size,
@@ -74,23 +75,15 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
         "max_grad_norm": settings.max_grad_norm,
         "gradient_accumulation_steps": settings.gradient_accumulation_steps,
         "bf16": settings.precision == "bf16",
-        **_schedule(settings),
-    }
-
-
-def _schedule(settings: EncoderSettings) -> dict[str, Any]:
-    """Return the arguments of the Trainer for the learning rate and for what happens every so many updates."""
-    is_warm = settings.lr_scheduler == "constant" and settings.warmup > 0
-    options: dict[str, Any] = {
         "lr_scheduler_type": "constant_with_warmup" if is_warm else settings.lr_scheduler,
         "warmup_steps": settings.warmup,
         "weight_decay": settings.weight_decay,
     }
     if settings.logging_steps is not None:
-        options |= {"logging_strategy": "steps", "logging_steps": settings.logging_steps}
+        arguments |= {"logging_strategy": "steps", "logging_steps": settings.logging_steps}
     if (steps := settings.eval_steps) is not None:
-        options |= {"eval_strategy": "steps", "save_strategy": "steps", "eval_steps": steps, "save_steps": steps}
-    return options
+        arguments |= {"eval_strategy": "steps", "save_strategy": "steps", "eval_steps": steps, "save_steps": steps}
+    return arguments
 
 
 def _train(settings: EncoderSettings, run: TrainingRun) -> None:
@@ -108,14 +101,14 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
             settings, partial(sentences_of, settings.pairs, **sample), partial(_pairs, settings), EncodedPairs.counts
         )
     log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
-    # Without other sentences than the two of the first pair there are no negatives.
+    # If all pairs have the sentences of the first pair, no sentence can be a negative.
     if pairs.labels is None and pairs.negatives is None and np.isin(pairs.keys, pairs.keys[:2]).all():
         what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
         log(f"{what} no negatives: nothing will be learned")
     callbacks, stopping = [], {}
     if settings.patience is not None:
         callbacks = [EarlyStoppingCallback(settings.patience)]
-        # Where training stops early depends on the scores before a resume.
+        # Early stopping depends on the scores before a resume.
         stopping = {"restore_callback_states_from_checkpoint": True}
     arguments = run.arguments(EncoderTrainingArguments, **trainer_settings(settings), **stopping)
     trainer = EncoderTrainer(encoder, arguments, pairs, evaluator=evaluator, callbacks=callbacks, report=show_line)
@@ -145,7 +138,7 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
 
 
 def scratch_folder(output: str | Path) -> Path:
-    """Return the folder that an output is to be in, or the nearest one above it: there is room for large files."""
+    """Return the nearest existing folder above an output, whose disk has space for large files."""
     return next(folder for folder in Path(output).absolute().parents if folder.is_dir())
 
 
@@ -157,7 +150,7 @@ def show_line(text: str) -> None:
 
 
 def described_size(model: Any, coverage: Coverage | None) -> str:
-    """Describe the vectors of an encoder, and how many words began with one."""
+    """Describe the vectors of an encoder, and the coverage of its initial vectors."""
     described = f"{model.config.vocab_size:,} token vectors of {_token_size(model)} components"
     return described if coverage is None else f"{described}; {coverage}"
 
@@ -170,7 +163,7 @@ def _write(
     coverage: Coverage | None,
 ) -> None:
     from ..data.pair_rows import PairRows
-    from .losses import described_loss
+    from .losses import describe_loss
     from .model_folder import name_on_card
 
     bitext = "source" in PairRows(settings.pairs).sides
@@ -188,13 +181,13 @@ def _write(
         "initial_vectors": "random" if start is None else f"{to_path(start).name} ({coverage})",
         "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
         "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
-        **described_loss(trainer.loss),
+        **describe_loss(trainer.loss),
     }
     write_encoder(settings, run, trainer, coverage, template="encoder", results=results, card=card)
 
 
 def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
-    """Return which languages the encoder is for: those of the pairs, else those of what it continued from."""
+    """Return the languages of the pairs, or else the languages of the initial model."""
     if settings.initial_model is None:
         return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
     before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
@@ -211,8 +204,8 @@ def write_encoder(
     results: Mapping[str, Any],
     card: Mapping[str, Any],
 ) -> None:
-    """Write a trained encoder with its card and record, and log how it was scored and how to open it."""
-    from .model_folder import card_values, dev_measurement, inherited_by_card, sizes_of
+    """Write a trained encoder with its card and record, and log its score and how to open it."""
+    from .model_folder import card_values, count_sizes, dev_measurement, inherited_by_card
 
     model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
     untrained = next((entry["dev_mean"] for entry in scores if entry["step"] == 0), None)
@@ -223,7 +216,7 @@ def write_encoder(
         "steps": trainer.state.global_step,
         "dev_scores": scores,
         "coverage": None if coverage is None else dataclasses.asdict(coverage),
-        **sizes_of(model),
+        **count_sizes(model),
         **results,
     }
     card = {
@@ -237,7 +230,7 @@ def write_encoder(
     }
     record = settings.record()
     if settings.initial_model is not None:
-        # What the run has from its initial model is recorded; the settings that made that one's tokenizer are unknown.
+        # The options come from the initial model; the settings of its tokenizer are unknown.
         names = [name for name in ("hidden_size", *settings.kind.options) if hasattr(model.config, name)]
         record |= dict.fromkeys(option_names(VocabularySettings))
         record |= {name: getattr(model.config, name) for name in names}

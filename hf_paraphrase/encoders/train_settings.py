@@ -1,4 +1,4 @@
-"""The settings of encoder training: those of the loss, which the Trainer has too, of the vocabulary, and of a run."""
+"""The settings of encoder training: the loss, the vocabulary, the model and the run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..training.run import TrainingRunSettings
 from .architectures import Architecture, EncoderOptions, architecture_of, option_names
 
 _DROPOUT = "variational_dropout"
-"""The one option of an encoder that is of the training alone."""
+"""The one option of an encoder that changes only its training."""
 _WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives_from", "mega_batch_size")
-"""The settings of losses for which negatives are searched."""
+"""The settings of losses that search negatives."""
 
 
 @dataclass(kw_only=True)
 class LossSettings(Settings):
-    """What is learned from pairs, and how it is regularised; defaults as in paper 000, section 5.2."""
+    """The loss of pairs and its regularization; defaults as in Wieting et al. (2017), section 5.2."""
 
     GROUP: ClassVar[str] = "loss"
 
@@ -42,21 +42,16 @@ class LossSettings(Settings):
     )
     scale: float | None = setting("factor of the cosines in ranking and cosent losses [default: 20]", None, above=0)
     negatives_from: str = setting(
-        "take negatives from both sides of other pairs, or from the opposite side",
-        "both",
-        choices=["both", "opposite"],
+        "search negatives on both sides of other pairs, or on the opposite side", "both", choices=["both", "opposite"]
     )
-    mega_batch_size: int = setting(
-        "number of mini-batches that are pooled and encoded once, to choose negatives among them all; 1 uses the "
-        "batch alone",
-        1,
-        at_least=1,
-    )
+    mega_batch_size: int = setting("number of mini-batches encoded together to choose negatives", 1, at_least=1)
     scramble: float = setting(
         "probability of scrambling the words of a pair, drawn in each epoch", 0.0, at_least=0, at_most=1
     )
     matryoshka: list[int] = setting(
-        "also train the first N components alone, so that vectors can be cut to them, e.g. 32 64 128", [], at_least=1
+        "also train the first N components alone, so that vectors can be truncated to them, e.g. 32 64 128",
+        [],
+        at_least=1,
     )
     lambda_c: float = setting(
         "weight of half the squared norm of all parameters except the word vectors", 0.0, at_least=0
@@ -65,7 +60,7 @@ class LossSettings(Settings):
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     dense_optimizer: bool = setting(
-        "update the whole table of word vectors in every step of Adam, not only the words of the batch: slower", False
+        "update the whole table of word vectors in every step, not only the words of the batch (slower)", False
     )
 
     def check(self) -> None:
@@ -127,7 +122,7 @@ class VocabularySettings(Settings):
 
 @dataclass(kw_only=True)
 class NewEncoderSettings(EncoderOptions, VocabularySettings):
-    """What is trained: a new encoder, with its kind, sizes and tokens, or one to continue from."""
+    """A new encoder with its type, sizes and tokens, or an encoder to continue from."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -147,8 +142,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         group=Settings.GROUP,
     )
     hidden_size: int | None = setting(
-        "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
-        "vectors, 256 when they are distilled, 300 without any]",
+        "components of word vectors and embeddings, or of each half of word-trigram [default: as the initial vectors, "
+        "256 if they are distilled, 300 without any]",
         None,
         at_least=1,
     )
@@ -156,18 +151,17 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
     word_dropout: float = setting("probability of dropping a whole word; excludes --dropout", 0.0, at_least=0, below=1)
 
     def check(self) -> None:
-        """Refuse what does not fit the kind."""
-        taken = None
+        """Refuse settings that do not fit the type of encoder."""
+        initial_type = None
         if isinstance(self.initial_model, str | os.PathLike):
-            taken = self._take_kind(os.fspath(self.initial_model))
+            initial_type = self._adopt_type(os.fspath(self.initial_model))
         for option in option_names(EncoderOptions) if self.model_type in ENCODERS else ():
             if getattr(self, option) is not None and option not in self.kind.options:
                 able = [name for name in ENCODERS if option in architecture_of(name).options]
                 what = f"{flag(option)} is not for --model-type {self.model_type}"
                 raise UsageError(what, remedy=f"leave it out, or train {' or '.join(able)}")
         super().check()
-        if taken is not None:
-            self.model_type = taken
+        self.model_type = initial_type or self.model_type
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
             what = "--dropout, --word-dropout and --variational-dropout exclude each other"
             raise UsageError(what, remedy="give one of them")
@@ -179,29 +173,72 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
 
     @property
     def kind(self) -> Architecture:
-        """The kind of encoder; a transformer has no options."""
+        """The architecture of the encoder; a transformer has no options."""
         return architecture_of(self.model_type) if self.model_type in ENCODERS else Architecture(self.model_type, 1.0)
 
-    def _take_kind(self, initial_model: str) -> str | None:
-        """Take the type of the model to continue from; return that of a transformer, which no check concerns."""
-        from .encoder_vocabulary import initial_kind
+    def _adopt_type(self, initial_model: str) -> str | None:
+        """Adopt the type of the initial model, or return the type of a transformer, which is set after the checks."""
+        from .encoder_vocabulary import initial_type
 
-        kind = initial_kind(initial_model)
-        if is_given(self, "model_type") and self.model_type != kind:
-            what = f"--model-type {self.model_type}, but --initial-model is of type {kind}"
+        model_type = initial_type(initial_model)
+        if is_given(self, "model_type") and self.model_type != model_type:
+            what = f"--model-type {self.model_type}, but --initial-model is of type {model_type}"
             raise UsageError(what, path=initial_model, remedy="leave --model-type out")
-        is_ours = kind in ENCODERS
-        self.model_type = kind if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
+        is_ours = model_type in ENCODERS
+        self.model_type = model_type if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
         for name in option_names(EncoderOptions):
             if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
                 what = f"{flag(name)} and --initial-model exclude each other"
                 raise UsageError(what, remedy="leave one of them out")
-        return None if is_ours else kind
+        return None if is_ours else model_type
 
 
 @dataclass(kw_only=True)
-class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
-    """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
+class OptimizationSettings(Settings):
+    """The settings of the Trainer that the command line has, too."""
+
+    GROUP: ClassVar[str] = "training"
+
+    patience: int | None = setting(
+        "stop after N dev scores without improvement", None, at_least=1, only_with="dev_data"
+    )
+    gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1)
+    lr_scheduler: str = setting(
+        "schedule of the learning rate after the warm-up",
+        "constant",
+        choices=["constant", "linear", "cosine", "polynomial", "inverse_sqrt"],
+    )
+    warmup: float = setting(
+        "updates in which the learning rate grows from zero; below 1 a fraction of all updates", 0.0, at_least=0
+    )
+    weight_decay: float = setting(
+        "weight decay; above 0 AdamW updates the whole table of word vectors in every step", 0.0, at_least=0
+    )
+    logging_steps: int | None = setting("log the loss every N updates [default: once per epoch]", None, at_least=1)
+    eval_steps: int | None = setting(
+        "score the dev data and write a checkpoint every N updates [default: once per epoch]",
+        None,
+        at_least=1,
+        only_with="dev_data",
+    )
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
+    precision: str = setting(
+        "precision of the forward pass, also for dev scores: fp32, or bf16 for the operations that are safe in it; "
+        "weights and the loss stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+    )
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
+    positive_label: str | None = setting(
+        "the label or class name that means paraphrase [default: 1, true, paraphrase, duplicate or entailment]; pairs "
+        "with other labels are no paraphrases",
+        None,
+    )
+
+
+@dataclass(kw_only=True)
+class EncoderSettings(NewEncoderSettings, LossSettings, OptimizationSettings, TrainingRunSettings):
+    """Train a sentence encoder on paraphrase pairs, by default with the margin loss of Wieting et al. (2017)."""
 
     pairs: str = setting(
         "data folder (split train) or file of JSON lines, CSV or Parquet with sentence1 and sentence2, anchor and "
@@ -222,13 +259,6 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         path=True,
         dataset=True,
     )
-    patience: int | None = setting(
-        "stop after N dev scores that are no better than the best so far",
-        None,
-        at_least=1,
-        only_with="dev_data",
-        group="training",
-    )
     epochs: float | None = setting(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran, 1 for a "
         "transformer]",
@@ -236,56 +266,10 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         at_least=0,
     )
     batch_size: int = setting("pairs per batch and process", 100, at_least=1)
-    gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1, group="training")
     learning_rate: float | None = setting("learning rate [default: 0.001; 2e-5 for a transformer]", None, above=0)
-    lr_scheduler: str = setting(
-        "schedule of the learning rate after the warm-up",
-        "constant",
-        choices=["constant", "linear", "cosine", "polynomial", "inverse_sqrt"],
-        group="training",
-    )
-    warmup: float = setting(
-        "updates in which the learning rate grows from zero; below 1 a fraction of all",
-        0.0,
-        at_least=0,
-        group="training",
-    )
-    weight_decay: float = setting(
-        "weight decay; above 0 AdamW updates the whole table of word vectors in every step",
-        0.0,
-        at_least=0,
-        group="training",
-    )
-    logging_steps: int | None = setting(
-        "log the loss every N updates [default: once per epoch]", None, at_least=1, group="training"
-    )
-    eval_steps: int | None = setting(
-        "score the dev data and write a checkpoint every N updates [default: once per epoch]",
-        None,
-        at_least=1,
-        only_with="dev_data",
-        group="training",
-    )
-    max_grad_norm: float = setting(
-        "clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0, group="training"
-    )
-    precision: str = setting(
-        "precision of the forward pass, also for dev scores: fp32, or bf16 where it is safe; weights and the loss "
-        "stay fp32",
-        "fp32",
-        choices=["fp32", "bf16"],
-        group="training",
-    )
-    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1, group="training")
-    positive_label: str | None = setting(
-        "the label, or the name of the class, that means paraphrase, where it is not 1, true, paraphrase, duplicate "
-        "or entailment; pairs with other labels are no paraphrases",
-        None,
-        group="training",
-    )
 
     def check(self) -> None:
-        """Refuse what does not fit, and put the defaults that depend on others in their places."""
+        """Refuse settings that do not fit together, and set the defaults that depend on others."""
         super().check()
         if self.margin is None:
             from .losses import loss_options

@@ -1,4 +1,4 @@
-"""Trains sentence encoders, on the Trainer of transformers and so on Accelerate."""
+"""Trains sentence encoders with the Trainer of transformers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -29,14 +29,14 @@ from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from ..vectors.similarity import unit_rows
-from .architectures import DROPOUTS
+from .architectures import DROPOUTS, option_names
 from .backends.padded_batches import evaluation_mode
 from .backends.pooled_transformer import PooledTransformer
-from .backends.torch_module import write_model_files
+from .backends.torch_module import TorchModule
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
 from .losses import LABELS, MatryoshkaLoss, loss_options, loss_requires
-from .model_folder import card_of_source, card_values, sizes_of
+from .model_folder import card_of_source, card_values, count_sizes
 from .objective import Objective, PairObjective
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
@@ -45,68 +45,67 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 DEV_SCORE = "dev_mean"
-"""The score that chooses the weights, where an evaluator gives several and none is named."""
+"""The score that chooses the weights, unless `metric_for_best_model` names another."""
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
-"""Gets an encoder; returns scores by name, or one number."""
+"""Scores an encoder: scores by name, or one number."""
 Metrics = Callable[[EvalPrediction], Mapping[str, float]]
-"""Computes scores from cosines (`predictions`) and labels or scores (`label_ids`), as `Trainer` takes it."""
+"""Computes scores from cosines (`predictions`) and labels or scores (`label_ids`)."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _LOGGER = logging.getLogger(__name__)
 
 
 @dataclass
 class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
-    """`TrainingArguments` with the settings of the loss; defaults as in paper 000, section 5.2.
+    """`TrainingArguments` with the settings of the loss; defaults as in Wieting et al. (2017), section 5.2.
 
-    A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
-    or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
-    clipped. With something that scores, `metric_for_best_model` chooses the weights among its scores (`dev_mean` if
-    none is named).
+    A batch is `per_device_train_batch_size` pairs per process. Negatives come from the batches of all processes, or
+    from a mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not clipped.
     """
 
     per_device_train_batch_size: int = 100
     learning_rate: float = 1e-3
     save_total_limit: int | None = 2
-    # A GPU is waited for in every step to find a loss that is not finite.
+    # The filter would wait for the GPU in every step.
     logging_nan_inf_filter: bool = False
     ddp_find_unused_parameters: bool | None = False
 
     def __post_init__(self) -> None:
-        LossSettings(**{item.name: getattr(self, item.name) for item in fields(LossSettings)}).check()
+        LossSettings(**{name: getattr(self, name) for name in option_names(LossSettings)}).check()
         super().__post_init__()
 
 
 class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
-    """Trains a sentence encoder: on pairs (paper 000, section 4.2; Wieting and Gimpel 2018), or on another objective.
+    """Trains a sentence encoder on pairs (Wieting et al. 2017, section 4.2), or on another objective.
 
-    A step chooses for each sentence of a batch the nearest one that is not related to it, without dropout, and follows
-    the gradient of the loss. With a `mega_batch_size` M above 1, the negatives of M mini-batches are chosen together
-    before their steps. With several processes the batch is the joint one of all.
+    A step chooses for each sentence of a batch the nearest unrelated sentence, without dropout, and follows the
+    gradient of the loss. With a `mega_batch_size` M above 1, the negatives of M mini-batches are chosen together. With
+    several processes the batch is the joint batch of all processes.
 
-    The model is scored before training and at every checkpoint; the weights of the best checkpoint are in it when
-    :meth:`train` returns, those of the last step without a score. A checkpoint is resumed exactly, but one within a
-    mega-batch chooses its negatives again. The word vectors of our models get sparse gradients, and `RowAdam`, whose
-    cost does not grow with the vocabulary; with `dense_optimizer`, `lambda_w` or `torch_compile` it is
-    `torch.optim.Adam` over the whole table, and with another `optim` or `weight_decay` the Trainer's optimizer.
+    The model is scored before training and at every checkpoint; after :meth:`train` it has the weights of the best
+    checkpoint, or of the last step without a score. A checkpoint is resumed exactly, except that a mega-batch chooses
+    its negatives again. The word vectors of our models get sparse gradients, and `RowAdam`, whose cost does not grow
+    with the vocabulary. With `dense_optimizer`, `lambda_w` or `torch_compile` the optimizer is `torch.optim.Adam` over
+    the whole table, and with another `optim` or `weight_decay` the Trainer's optimizer.
 
     Args:
         model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of this package, a transformer (mean
             of its token vectors), a model of the user's class (see :mod:`.architectures`), the folder or Hub name of
-            one of these or of a model of sentence-transformers, or a name in
+            such a model or of a model of sentence-transformers, or a name in
             :data:`~hf_paraphrase.registry.ENCODERS`, which makes a new model.
         train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, or the result of
             :func:`~.encoded_pairs.encode_pairs`.
-        processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
-        loss: Any module, see :func:`~.losses.loss_requires`; None for the one that `args` names.
+        processing_class: A fast tokenizer; None for the tokenizer of the encoder, or for a tokenizer over the words of
+            the pairs.
+        loss: Any module, see :func:`~.losses.loss_requires`; None for the loss that `args` names.
         eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation;
             or several such data sets by name.
         compute_metrics: Computes more scores from an `EvalPrediction` of the cosines and labels of `eval_dataset`.
-        optimizers: Word vectors get dense gradients with an optimizer of the user's, unless it is `RowAdam` or
+        optimizers: Word vectors get dense gradients with an optimizer of the user, unless it is `RowAdam` or
             `torch.optim.SparseAdam`.
-        objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
+        objective: Replaces the loss of pairs and `train_dataset`.
 
     Attributes:
-        encoder: The encoder, to be used, saved or published.
+        encoder: The encoder that is trained.
     """
 
     uses_workers = True
@@ -135,17 +134,15 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = as_trainable_encoder(model, processing_class)
-        self.forward_options = self.encoder.torch_module.forward_options(self.encoder.default_prompt)
-        if objective is None:
-            objective = _pair_objective(self.encoder, train_dataset, loss, args)
-        self.objective = objective
+        self.forward_options = cast(TorchModule, self.encoder.backend).forward_options(self.encoder.choose_prompt())
+        self.objective = objective = objective or _pair_objective(self.encoder, train_dataset, loss, args)
         self.evaluator = evaluator
         super().__init__(
             self.encoder.model,
             args,
             objective.batches,
             objective.collate,
-            # The Trainer requires a set before it calls `evaluate`, which scores by itself.
+            # The Trainer requires a data set to call `evaluate`, which does not use it.
             dev_size=None if evaluator is None and eval_dataset is None else 0,
             report=report,
             callbacks=callbacks,
@@ -167,7 +164,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     @property
     def loss(self) -> nn.Module:
-        """The loss of pairs, or the objective in its place."""
+        """The loss of pairs, or the objective that replaces it."""
         return getattr(self.objective, "loss", self.objective)
 
     @property
@@ -177,7 +174,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
-        """Yield the encoder as it is to be scored."""
+        """Yield the encoder in the state to be scored."""
         yield self.encoder
 
     # ----- steps
@@ -185,12 +182,12 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Take the batches of one update and note the `place` of each: the epoch and its number in the epoch."""
-        samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
+        """Return the batches of one update, each with its `position`: the epoch, and the index in the epoch."""
+        samples, num_items = super().get_batch_samples(epoch_iterator, num_batches, device)
         epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
-        for number, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
-            sample["place"] = (epoch, number)
-        return samples, items
+        for index, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
+            sample["position"] = (epoch, index)
+        return samples, num_items
 
     def compute_loss(
         self,
@@ -199,7 +196,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Compute the loss of one batch of the objective, a mean, and the embeddings where they are asked for too."""
+        """Compute the mean loss of a batch, and with `return_outputs` its embeddings."""
         loss, vectors = self.objective.compute(self, model, inputs)
         return (loss, vectors) if return_outputs else loss
 
@@ -212,7 +209,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     @torch.no_grad()
     def vectors_without_dropout(self, model: nn.Module, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
-        """Compute embeddings again without dropout, where the model has any; else returns those that there are."""
+        """Compute embeddings again without dropout if the model has any, else return `vectors`."""
         drops = any(getattr(self.model.config, name, 0.0) for name in DROPOUTS)
         drops = drops or any(isinstance(module, nn.Dropout) and module.p > 0 for module in self.model.modules())
         if not model.training or not drops:
@@ -222,7 +219,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             return self.embed(bare, ids, mask)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Make Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
+        """Make Adam, over rows if gradients are sparse, or the optimizer that the arguments name."""
         is_given, own_weights = self.optimizer is not None, list(self.objective.parameters())
         optimizer = super().create_optimizer(model)
         if own_weights and not is_given:
@@ -230,7 +227,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return optimizer
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train; the model is scored first unless a checkpoint is continued. Without epochs scoring is all."""
+        """Score the model unless a checkpoint is resumed, and train it for the epochs, if any."""
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.is_scored else {}
         self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
@@ -239,7 +236,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             self.objective.begin()
             result = super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
         finally:
-            # Other optimizers, with which the model may be trained on, take no sparse gradients.
+            # The user may go on with an optimizer that does not support sparse gradients.
             self._set_sparse_gradients(False)
         best, first = self.best_scores(), self.scores()[:1]
         if best is not None and first[0]["step"] == 0:
@@ -261,7 +258,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Score the model and report the result; nothing without an evaluator or pairs to score on."""
+        """Score the model and report the result; without an evaluator and pairs return no scores."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
@@ -279,46 +276,41 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return self.report_scores(metrics, f"{what}: dev score {scores[self.criterion]:.2f}")
 
     def scores(self) -> list[dict[str, float]]:
-        """List the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
+        """List the scores of each evaluation: `epoch` (0 = untrained), `step` and the scores by name."""
         entries = [{"step": 0, **entry, "epoch": entry.get("epoch") or 0.0} for entry in super().scores()]
-        # A score may be taken again after a resume.
-        taken = {entry["step"]: entry for entry in entries}
-        return [taken[step] for step in sorted(taken)]
+        # After a resume a step may be scored again.
+        by_step = {entry["step"]: entry for entry in entries}
+        return [by_step[step] for step in sorted(by_step)]
 
     # ----- folders
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
-        """Write the weights of a checkpoint, or, elsewhere, a whole model folder.
+        """Write the weights of a checkpoint, or a whole model folder for any other folder.
 
-        That opens like one of `train-encoder`. It gets a card where there is none, with the licence of the encoder
-        that it began with, and what whoever publishes the model should add. A card that is there stays, with the
-        record that belongs to it, because somebody may have written in it.
+        A model folder gets a card with the license of the initial encoder. An existing card and its record stay,
+        because the user may have edited them.
         """
         if not self.args.should_save:
             return
         folder = Path(output_dir or self.args.output_dir)
         if _CHECKPOINT.fullmatch(folder.name):
             folder.mkdir(parents=True, exist_ok=True)
-            tensors: dict[str, Tensor] = {}
-            addresses: set[int] = set()
-            for name, value in (self.model.state_dict() if state_dict is None else state_dict).items():
-                # Tied weights, as those of a T5, are written twice.
-                tensors[name] = value.clone() if value.data_ptr() in addresses else value.contiguous()
-                addresses.add(value.data_ptr())
+            weights = self.model.state_dict() if state_dict is None else state_dict
+            # Copies, because tied weights, as in a T5, share their memory.
+            tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in weights.items()}
             save_file(tensors, folder / "model.safetensors")
             return
         self.write_model(folder, state_dict)
         if (folder / "README.md").exists():
-            # They may be about other weights.
             _LOGGER.warning("%s: card and record are not changed; remove the card to write both again", folder)
             return
         base = self.encoder.folder
         write_provenance(
             folder,
             command=f"{type(self).__name__}.save_model (from Python)",
-            # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
+            # The path of the run is private, and `push_to_hub` of the Trainer would publish it.
             settings={key: value for key, value in self.args.to_dict().items() if key != "output_dir"},
-            results={**sizes_of(self.model), "updates": self.state.global_step, "dev_scores": self.scores()},
+            results={**count_sizes(self.model), "updates": self.state.global_step, "dev_scores": self.scores()},
             inputs={} if base is None else {str(base): fingerprint(base)},
         )
         values = {**card_values(self.model, folder.resolve().name), **card_of_source(base), "is_trained": True}
@@ -326,12 +318,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
         """Write the encoder so that `AutoModel`, sentence-transformers and this package open it."""
-        options, backend = self.encoder.options, self.encoder.torch_module
-        if isinstance(self.model, PooledTransformer):
-            backend.save(folder, options)
-        else:
-            processing = backend.processing
-            write_model_files(folder, self.model, backend.tokenizer, weights, options=options, processing=processing)
+        cast(TorchModule, self.encoder.backend).save(folder, self.encoder.options, weights)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
@@ -339,7 +326,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         if self.args.should_save:
-            # Before all else, because the state file, which says that a checkpoint is complete, comes last.
+            # First, because the state file, which marks a checkpoint as complete, must be written last.
             folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
             folder.mkdir(parents=True, exist_ok=True)
             self.objective.save(folder)
@@ -347,7 +334,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
-    """Ask an evaluator; a single number is called by :data:`DEV_SCORE`."""
+    """Score an encoder by an evaluator; a single number gets the name :data:`DEV_SCORE`."""
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
         result = {DEV_SCORE: result}
@@ -357,8 +344,8 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
 def pair_scores(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics | None = None) -> dict[str, float]:
     """Score the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100).
 
-    Pairs without a label or score are left out. Of several named data sets each score has the name before it, and the
-    mean of the main scores is the main score.
+    Pairs without a label or score are left out. Named data sets give scores with their name as a prefix, and the mean
+    of their main scores.
     """
     from ..vectors.metrics import average_precision, pearson
 
@@ -370,18 +357,18 @@ def pair_scores(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics |
     column = require_label(rows.columns, "the pairs of eval_dataset")
     batches = []
     for _, batch in rows.batches([*rows.sides, column]):
-        grades = rows.read_labels(batch) if column == rows.label else batch.column(column)
-        batches.append((batch.filter(grades.is_valid()), grades.drop_null().to_pylist()))
-    texts, labels = (rows.texts(batch) for batch, _ in batches), [grades for _, grades in batches]
-    known = np.array([*chain(*labels)])
-    if not len(known):
+        values = rows.read_labels(batch) if column == rows.label else batch.column(column)
+        batches.append((batch.filter(values.is_valid()), values.drop_null().to_pylist()))
+    texts, labels = (rows.texts(batch) for batch, _ in batches), [values for _, values in batches]
+    grades = np.array([*chain(*labels)])
+    if not len(grades):
         what = f"no pair of eval_dataset has a {column}"
         raise InputError(what, path=rows.path, remedy="give labelled or scored pairs, or leave eval_dataset out")
     first, second = (unit_rows(encoder.encode([*chain(*side)])) for side in zip(*texts, strict=True))
     cosines = (first * second).sum(1)
     measure = average_precision if column == rows.label else pearson
-    more = {} if compute_metrics is None else compute_metrics(EvalPrediction(cosines, known))
-    return {DEV_SCORE: 100 * float(measure(cosines, known)), **more}
+    more = {} if compute_metrics is None else compute_metrics(EvalPrediction(cosines, grades))
+    return {DEV_SCORE: 100 * float(measure(cosines, grades)), **more}
 
 
 def _pair_objective(
@@ -409,7 +396,7 @@ def _pair_objective(
 
 
 class _AfterUpdate(TrainerCallback):
-    """Clear the gradients of the objective after each update and notify it."""
+    """Clears the gradients of the objective after each update, and notifies it."""
 
     def __init__(self, objective: Objective) -> None:
         self.objective = objective

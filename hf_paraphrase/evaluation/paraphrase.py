@@ -21,13 +21,13 @@ from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
 from ..encoders.dev_sets.pair_sets import (
     LabelledSet,
+    chosen_split,
     encode_once,
     read_labelled_folder,
     require_both_classes,
     sentence_folds,
     sentence_key,
 )
-from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import is_given

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_metadata import Measurement
 from ..artefacts.provenance import fingerprint, versions
-from ..encoders.dev_sets.pair_tables import columns_of
+from ..encoders.dev_sets.pair_sets import columns_of
 from ..messages import INPUT_COPIES, as_given
 from ..tables import format_table, number, short_names
 from .baselines import Scorer

@@ -21,8 +21,7 @@ from tqdm.auto import tqdm
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
 from ..data.text_files import Field
-from ..encoders.dev_sets.pair_sets import Encode, encode_once
-from ..encoders.dev_sets.pair_tables import read_columns
+from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
 from ..tables import number
 from .baselines import Scorer

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
-from ..encoders.dev_sets.pair_sets import encode_once
-from ..encoders.dev_sets.pair_tables import chosen_split
-from ..encoders.dev_sets.translation_retrieval import translation_retrieval
+from ..encoders.dev_sets.pair_sets import chosen_split, encode_once
+from ..encoders.dev_sets.scorer import translation_retrieval
 from ..errors import InputError
 from ..text.normalization import is_blank
 from .baselines import Scorer

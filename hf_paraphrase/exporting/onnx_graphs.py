@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..artefacts.weights import StoredMatrix
-from ..encoders.backends.onnx_files import open_session
+from ..encoders.backends.onnx_graph import open_session
 from ..errors import ModelError
 from ..models.modeling_sentence_classifier import SentenceClassifier
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,15 @@ from ..artefacts.provenance import read_provenance
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..encoders.backends.onnx_files import ONNX_FILE, is_onnx_folder, require_packages
 from ..encoders.backends.sentence_transformers_files import (
+    ONNX_FILE,
+    is_onnx_folder,
     optional_json,
     write_module_files,
     write_package_module,
 )
 from ..encoders.model_folder import card_of_source
-from ..errors import ModelError, UsageError
+from ..errors import ModelError, UsageError, missing_package
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
@@ -75,7 +77,9 @@ class ExportSettings(Settings):
         """Refuse values that do not fit, and an ONNX export without its packages."""
         super().check()
         if self.format == "onnx":
-            require_packages("onnx", "onnxscript", "onnxruntime")
+            for package in ("onnx", "onnxscript", "onnxruntime"):
+                if find_spec(package) is None:
+                    raise missing_package(package)
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
     pytest.importorskip("onnxruntime")
     from hf_paraphrase import encode, export
 
-    backend = SentenceEncoder.from_pretrained(folders["table"]).rust_tokenizer
+    backend = SentenceEncoder.from_pretrained(folders["table"]).backend.rust_tokenizer
     write_model2vec(tmp_path / "normalised", backend, normalize=True)
     export(model=folders["table"], output=tmp_path / "graph", format="onnx")
     (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")

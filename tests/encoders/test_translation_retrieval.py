@@ -5,7 +5,7 @@ import pytest
 from small_runs import write
 
 import hf_paraphrase
-from hf_paraphrase.encoders.dev_sets.translation_retrieval import translation_retrieval
+from hf_paraphrase.encoders.dev_sets.scorer import translation_retrieval
 from hf_paraphrase.errors import InputError
 
 UNIT = np.eye(4, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Token ids of many texts, by array operations on several threads where the tokenizer allows it."""
+"""Computes the token ids of many texts, by array operations in several threads if the tokenizer allows it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ CHARACTERS_PER_THREAD = 1 << 15
 
 @dataclass(frozen=True)
 class InputProcessing:
-    """What happens to texts before the tokenizer, to token ids, and to embeddings after the model.
+    """The steps before the tokenizer, on token ids, and on embeddings after the model.
 
     Attributes:
         max_tokens: Maximum number of tokens per text, special tokens included; None for no limit.
         max_characters: Maximum number of characters per text, applied first; None for no limit.
-        num_final_special: Special tokens at the end of a text, which truncation keeps.
+        num_final_special: Number of special tokens at the end of a text, which truncation keeps.
         lower_case: Lower-case texts.
         normalize: Scale embeddings to length 1.
         truncate_first: Truncate embeddings to `truncate_dim` before they are normalized, not afterwards.
-        blank_is_empty: Treat a text of invisible characters as an empty one.
+        blank_is_empty: Treat a text of invisible characters as empty.
     """
 
     max_tokens: int | None = None
@@ -47,6 +47,14 @@ class InputProcessing:
     def changed(self, **options: Any) -> InputProcessing:
         """Return a copy with other options."""
         return dataclasses.replace(self, **options)
+
+    def list_texts(self, texts: Any) -> list[str]:
+        """Make a list of one text or several; refuse other types."""
+        listed = list_of_texts(list(texts) if isinstance(texts, Iterator) else texts)
+        if self.blank_is_empty:
+            for row in [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]:
+                listed[row] = ""
+        return listed
 
     def prepare_texts(self, texts: list[str]) -> list[str]:
         """Lower-case and truncate texts."""
@@ -67,7 +75,7 @@ class InputProcessing:
 
 
 def special_tokens_mask(rust_tokenizer: Any) -> list[int]:
-    """Return which tokens of a short text are special ones that the tokenizer adds."""
+    """Mark the special tokens that the tokenizer adds to a short text."""
     if getattr(rust_tokenizer, "post_processor", None) is None:
         return [0]
     rust_tokenizer.no_padding()
@@ -77,7 +85,7 @@ def special_tokens_mask(rust_tokenizer: Any) -> list[int]:
 
 
 def count_final_special(rust_tokenizer: Any) -> int:
-    """Return the number of special tokens that a tokenizer puts behind a text."""
+    """Count the special tokens that a tokenizer adds after a text."""
     mask = special_tokens_mask(rust_tokenizer)
     return mask[::-1].index(0) if 0 in mask else 0
 
@@ -85,12 +93,11 @@ def count_final_special(rust_tokenizer: Any) -> int:
 class BatchTokenizer:
     """Computes the token ids of texts, special tokens included, without padding.
 
-    Each call takes the tokenizer, of the `tokenizers` library or several that act as one, because the tokenizer of an
-    encoder can be replaced and can grow.
+    Each call takes the tokenizer, because the tokenizer of an encoder can be replaced and can grow.
 
     Attributes:
         num_truncated: Number of texts so far that had too many tokens.
-        has_warned: Whether the user knows about truncation.
+        has_warned: Whether the user was warned of truncation.
     """
 
     def __init__(self, processing: InputProcessing) -> None:
@@ -101,16 +108,8 @@ class BatchTokenizer:
         self._lookup: Callable[[], Lookup | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A lookup holds a lock, and is soon made again.
+        # A lookup has a lock, which cannot be pickled, and is cheap to make again.
         return {**self.__dict__, "_state": None, "_lookup": None}
-
-    def prepare(self, texts: Any) -> list[str]:
-        """Make a list of one text or several; refuse anything but texts."""
-        listed = list_of_texts(texts)
-        if self.processing.blank_is_empty:
-            for row in [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]:
-                listed[row] = ""
-        return listed
 
     def split_into_blocks(self, backend: Any, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
         """Return the function that tokenizes a block of texts, and the blocks."""
@@ -125,9 +124,9 @@ class BatchTokenizer:
             return truncated
 
         if lookup is None or characters <= min(CHARACTERS_PER_THREAD, CHARACTERS_PER_BLOCK):
-            # The library has threads of its own.
+            # The library uses its own threads.
             return tokenize, [slice(0, len(texts))]
-        # Every thread gets equally many blocks, so that none waits for another.
+        # Every thread gets the same number of blocks, so that all finish together.
         threads = available_threads()
         rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
         size = max(-(-characters // (threads * rounds)), CHARACTERS_PER_THREAD)

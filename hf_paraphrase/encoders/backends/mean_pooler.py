@@ -1,13 +1,13 @@
-"""What averaging encoders compute, with NumPy alone: means of the rows of a table, and of several parts of it.
+"""Computes the means of token vectors with NumPy or PyTorch.
 
-`embedding_bag` of PyTorch is two to three times as fast, but takes two seconds to import. So it does this work where
-somebody has imported it, and it is imported as soon as what was computed without it took about as long. Both add the
-rows of a text in the order of its tokens and divide by their number, so that they give the same bits.
+`embedding_bag` of PyTorch is two to three times as fast as NumPy, but takes two seconds to import. It is used once
+PyTorch is imported, and PyTorch is imported when NumPy has worked for about that time. For a few texts adding the rows
+of one text at a time is ten times as fast as either. All three functions add the rows of a text in the order of its
+tokens and divide by their number, so they give the same bits.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -20,26 +20,27 @@ from numpy.typing import NDArray
 from ...artefacts.weights import StoredMatrix
 from ...threads import available_threads, in_threads, one_thread
 from ...tokenization.ragged_ids import TokenIds, ends_of
+from .base import EmbeddingJob
 
-_ROWS_PER_MEAN = 1024
+_TEXTS_PER_MEAN = 1024
 _FEW_TEXTS = 24
-"""So many texts are done sooner one by one than any better way has begun."""
+"""Up to this number of texts, adding the rows of one text at a time is fastest."""
 _FEW_TOKENS = 1 << 14
-"""The number of tokens whose rows may be in memory together."""
+"""Maximum number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
-_ROWS_OF_A_TEXT = 16
-"""A table is turned into floats as a whole when its texts may need as many rows as it has."""
+_ROWS_PER_TEXT = 16
+"""A table of integers is converted to floats as a whole if its texts may need as many rows as it has."""
 _TOKENS_THAT_PAY = 1 << 24
-"""About so many rows of 300 components are added with PyTorch in the time that it saves and its import takes."""
+"""Adding this number of rows of 300 components with PyTorch saves about as much time as its import takes."""
 
 
 class MeanPooler:
-    """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array, or stored as one.
+    """Computes the embeddings of an averaging encoder from its table (vocabulary, columns).
 
-    Unknown words, of `skipped_id`, count in texts of nothing else only; None counts them all. The means of the parts
-    of a concatenation are laid side by side, each with its share of the cosine of two sentences, if `part_weights` has
-    them.
+    Unknown words, `skipped_id`, count only in texts without other words; None counts them always. A concatenation
+    lays the means of its parts side by side, scaled so that each part contributes its part of `part_weights` to the
+    cosine of two sentences, if there are weights.
     """
 
     def __init__(
@@ -56,15 +57,14 @@ class MeanPooler:
         self.part_weights = part_weights
         self._texts = self._tokens = 0
 
-    def prepared(self, texts: int) -> Means:
-        """Return the function of ids and offsets that several threads may call now, for so many texts."""
-        self._texts += texts
-        if self._texts > len(self._stored.values) // _ROWS_OF_A_TEXT:
-            # Of a table of integers few texts need few rows.
+    def prepared(self, num_texts: int) -> Means:
+        """Return a function that computes means in several threads, chosen for a number of texts."""
+        self._texts += num_texts
+        if self._texts > len(self._stored.values) // _ROWS_PER_TEXT:
             self._stored = StoredMatrix(self._stored.rounded())
         mean = row_means
         if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
-            # Before any of our threads starts: each takes over the number of threads that PyTorch has then.
+            # Before any of our threads starts, because a thread adopts PyTorch's present number of threads.
             import_module("torch")
             mean = _row_means_by_torch
 
@@ -73,21 +73,21 @@ class MeanPooler:
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)
             few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
-            ids, offsets = self._counted(ids, offsets)
+            ids, offsets = self._without_skipped(ids, offsets)
             return (_few_row_means if few else mean)(*self._rows(ids), offsets)
 
         return means
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return the table and ids; of a table of integers the rows in use, and the place of each id among them."""
-        # Read once: another thread may replace it.
+        """Return the table and ids; for a table of integers only the rows in use, and ids that index them."""
+        # Read once, because another thread may replace it.
         stored = self._stored
         if stored.scales is None:
             return stored.values, ids
-        rows, places = np.unique(ids, return_inverse=True)
-        return StoredMatrix(stored.values[rows], stored.scales[rows]).rounded(), places
+        rows, row_ids = np.unique(ids, return_inverse=True)
+        return StoredMatrix(stored.values[rows], stored.scales[rows]).rounded(), row_ids
 
-    def _counted(
+    def _without_skipped(
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Leave unknown words out, unless a text has no other."""
@@ -101,7 +101,7 @@ class MeanPooler:
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Compute the means of the parts side by side; see `ConcatenationModel`."""
+        """Compute the means of the parts side by side, as `ConcatenationModel` does."""
         texts, parts = len(offsets) - 1, len(self.part_sizes)
         part = np.searchsorted(np.cumsum(self.part_sizes), ids, side="right")
         bag = np.repeat(np.arange(texts) * parts, np.diff(offsets)) + part
@@ -111,35 +111,30 @@ class MeanPooler:
         means = mean(*self._rows(ids), ends_of(np.bincount(bag, minlength=texts * parts)))
         means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
-            shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
+            scales = np.sqrt(np.array(self.part_weights) / sum(self.part_weights)).astype(np.float32)
             norms = np.sqrt(np.einsum("tpc,tpc->tp", means, means))
-            means *= (np.array(shares, np.float32) / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
+            means *= (scales / np.where(norms > 0, norms, np.float32(1)))[:, :, None]
         return means.reshape(texts, -1)
 
 
 def embed_averages(
-    averages: MeanPooler,
-    tokenize: Callable[[slice], TokenIds],
-    blocks: list[slice],
-    vectors: NDArray[np.float32],
-    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+    pooler: MeanPooler, tokenize: Callable[[slice], TokenIds], blocks: list[slice], job: EmbeddingJob
 ) -> Iterator[int]:
-    """Fill `vectors` (texts, dim) with what `finish` makes of means; yield how many rows are done each time."""
-    means = averages.prepared(len(vectors))
+    """Fill the vectors of a job with means, and yield the number of finished texts per block."""
+    means = pooler.prepared(len(job.vectors))
 
     def embed(rows: slice) -> int:
         ids = tokenize(rows)
-        for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
-            part = finish(means(*ids.part(first, first + _ROWS_PER_MEAN)))
-            start = rows.start + first
-            vectors[start : start + len(part)] = part
+        for start in range(0, rows.stop - rows.start, _TEXTS_PER_MEAN):
+            end = min(start + _TEXTS_PER_MEAN, rows.stop - rows.start)
+            job.write(slice(rows.start + start, rows.start + end), means(*ids.part(start, end)))
         return rows.stop - rows.start
 
     yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
 
-def averages_of_model(model: Any) -> MeanPooler | None:
-    """Return what computes the embeddings of an averaging model of ours in single precision on the CPU."""
+def pooler_of_model(model: Any) -> MeanPooler | None:
+    """Return the pooler of an averaging model of this package in single precision on the CPU, else None."""
     import torch
 
     from ...models.modeling_avg import AvgModel
@@ -147,23 +142,23 @@ def averages_of_model(model: Any) -> MeanPooler | None:
 
     if type(model) not in (AvgModel, ConcatenationModel):
         return None
-    # What a model itself says of its device and type takes longer than a short text.
+    # The properties `device` and `dtype` of a model take longer than embedding a short text.
     weights = model.embeddings.detach()
     is_plain = weights.device.type == "cpu" and weights.dtype == torch.float32
-    return averages_of(vars(model.config), weights.numpy()) if is_plain else None
+    return make_pooler(vars(model.config), weights.numpy()) if is_plain else None
 
 
-def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> MeanPooler:
-    """Make what computes the embeddings of an average, or of a concatenation of averages."""
+def make_pooler(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> MeanPooler:
+    """Make the pooler of an average, or of a concatenation of averages."""
     if (sizes := config.get("vocab_sizes")) is not None:
         return MeanPooler(table, part_sizes=sizes, part_weights=config.get("part_weights"))
     return MeanPooler(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Compute the means (texts, columns) of rows of a table; a text without tokens has zeros.
+    """Compute the means (texts, columns) of rows of a table; the mean of a text without tokens is zero.
 
-    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on.
+    The texts are sorted by length, and the n-th rows of all texts are added at once.
     """
     lengths = np.diff(offsets)
     means = np.zeros((len(lengths), table.shape[1]), np.float32)
@@ -173,11 +168,10 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
     begins, lengths = offsets[order], lengths[order]
     sums, added = np.empty((2, len(order), table.shape[1]), np.float32)
     np.take(table, ids[begins], axis=0, out=sums, mode="clip")
-    for place, texts in enumerate(
-        len(order) - np.searchsorted(lengths[::-1], np.arange(1, lengths[0]), side="right"), 1
-    ):
-        np.take(table, ids[begins[:texts] + place], axis=0, out=added[:texts], mode="clip")
-        sums[:texts] += added[:texts]
+    num_longer = len(order) - np.searchsorted(lengths[::-1], np.arange(1, lengths[0]), side="right")
+    for position, num_texts in enumerate(num_longer, 1):
+        np.take(table, ids[begins[:num_texts] + position], axis=0, out=added[:num_texts], mode="clip")
+        sums[:num_texts] += added[:num_texts]
     sums /= lengths[:, None].astype(np.float32)
     means[order] = sums
     return means
@@ -186,11 +180,10 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
 def _few_row_means(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Compute what :func:`row_means` does, one text at a time; of one column NumPy would add in another order."""
+    """Compute :func:`row_means` one text at a time; NumPy adds the rows in order if there are several columns."""
     rows = table.take(ids, axis=0)
     sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
     for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
-        # Row by row, in their order; the sum of none is zero.
         np.add.reduce(rows[first:last], axis=0, out=total)
     return _divided(sums, offsets)
 
@@ -203,7 +196,7 @@ def _row_means_by_torch(
     if not len(ids):
         return np.zeros((len(offsets) - 1, table.shape[1]), np.float32)
     with torch.inference_mode(), one_thread():
-        # Its own means take a quarter longer than sums that NumPy divides, to the same bits.
+        # PyTorch's mean takes a quarter longer than its sum and a division by NumPy.
         sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"
         ).numpy()
@@ -211,6 +204,6 @@ def _row_means_by_torch(
 
 
 def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Divide the sum of each text by the number of its tokens, in place; those of none stay zero."""
+    """Divide the sum of each text by the number of its tokens; the sum of a text without tokens stays zero."""
     sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
     return sums

@@ -1,4 +1,4 @@
-"""Token ids to vectors in padded batches, those of similar length in one."""
+"""Computes vectors from token ids in padded batches of texts of similar length."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TOKENS_PER_BATCH = 1 << 16
-"""Padded tokens in a batch at most (a single longer text is a batch of its own), so that long texts fit in memory."""
-_TOKENS_OF_A_TRANSFORMER = 1 << 12
-"""The same for a transformer on the CPU, whose cache more of them would leave."""
+"""Maximum number of padded tokens per batch, so that long texts fit in memory; a longer text is a batch of its own."""
+_TRANSFORMER_TOKENS_PER_BATCH = 1 << 12
+"""The maximum for a transformer on the CPU, whose cache a larger batch exceeds."""
 
 
 def embed_in_padded_batches(
     forward: Callable[[Tensor, Tensor], Tensor],
     ids: TokenIds,
-    vectors: NDArray[np.float32],
+    write: Callable[[list[int], NDArray[np.float32]], None],
     *,
     batch_size: int,
     pad_token_id: int | None,
     device: torch.device,
-    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None,
     is_transformer: bool = False,
 ) -> Iterator[int]:
-    """Fill `vectors` (texts, dim), but for texts without tokens, and yield how many rows are done each time.
+    """Compute the vectors of all texts with tokens, and yield the number of finished texts per batch.
 
-    `forward` computes the vectors (batch, dim) of ids (batch, length) with their mask, in several threads, without
-    gradients, and under `torch.autocast` where the caller is; then `finish` is applied.
+    `forward` computes the vectors (batch, dim) from ids and mask (batch, length), in several threads, without
+    gradients, and under `torch.autocast` if the caller is; `write` gets the rows of a batch and their vectors.
     """
     import torch
 
@@ -45,26 +44,24 @@ def embed_in_padded_batches(
 
     def embed(rows: list[int]) -> int:
         tokens, mask = ids.padded(np.array(rows), pad_token_id or 0)
-        # These settings hold for one thread only.
+        # Both contexts apply to the present thread only.
         with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=autocast):
             part = forward(torch.from_numpy(tokens).to(device), torch.from_numpy(mask).to(device))
-        embedded = part.float().cpu().numpy()
-        vectors[rows] = finish(embedded) if finish else embedded
+        write(rows, part.float().cpu().numpy())
         return len(rows)
 
-    # A recurrent step is too small to be worth sharing among processors; a batch is not.
+    # One thread per batch, because a recurrent step is too small to divide among threads.
     threads = torch.get_num_threads() if device.type == "cpu" else 1
-    tokens = _TOKENS_OF_A_TRANSFORMER if is_transformer and device.type == "cpu" else TOKENS_PER_BATCH
+    tokens = _TRANSFORMER_TOKENS_PER_BATCH if is_transformer and device.type == "cpu" else TOKENS_PER_BATCH
     yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size, tokens)), threads)
 
 
 def batches_of_like_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
 ) -> Iterator[list[int]]:
-    """Group rows of similar length, the longest first; rows of length 0 are left out."""
+    """Group rows of similar length, the longest first; leave rows of length 0 out."""
     batch: list[int] = []
-    order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
-    for row in order.tolist():
+    for row in np.argsort(-np.asarray(lengths, np.int64), kind="stable").tolist():
         if lengths[row] == 0:
             break
         if batch and (len(batch) == batch_size or (len(batch) + 1) * lengths[batch[0]] > tokens):
@@ -77,19 +74,19 @@ def batches_of_like_length(
 
 @contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Keep a model of PyTorch in evaluation mode in the block, however that ends."""
-    if not getattr(model, "training", False):
-        yield
-        return
-    model.eval()
+    """Keep a PyTorch model in evaluation mode within the block."""
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()
     try:
         yield
     finally:
-        model.train()
+        if was_training:
+            model.train()
 
 
 def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
-    """Show the progress, in texts, on standard error, while it passes on how many texts are done each time."""
+    """Pass on the numbers of finished texts, and show the progress on standard error."""
     from tqdm.auto import tqdm
 
     with tqdm(total=total, unit=" texts", desc="encode") as bar:

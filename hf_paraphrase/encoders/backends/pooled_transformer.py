@@ -1,8 +1,8 @@
-"""Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
+"""Transformers with a pooling, opened from folders of sentence-transformers without that library.
 
-`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, and layers after
-them; a folder with anything else is opened by that library, where it is installed. A folder without the list is pooled
-by the mean. No code of a folder runs unless `trust_remote_code` says so.
+`modules.json` lists the modules in their order. This package reads the transformer, poolings and some kinds of layers;
+sentence-transformers opens a folder with other modules, if it is installed. A folder without the list is pooled by the
+mean.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ...artefacts.files import quiet_transformers, read_json, read_json_object, 
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
+from .base import LoadingOptions
 from .batch_tokenizer import InputProcessing, count_final_special
 from .sentence_transformers_files import (
     MODULES_FILE,
@@ -33,7 +34,7 @@ from .sentence_transformers_files import (
     write_processing,
 )
 
-REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
+_REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -42,18 +43,18 @@ _FLAGS = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-"""The flags of older folders, in the order in which several poolings stand side by side."""
+"""The flags of older folders, in the order in which sentence-transformers concatenates poolings."""
 _ACTIVATIONS = {
     f"{kind.__module__}.{kind.__name__}": kind
     for kind in (nn.Identity, nn.Tanh, nn.ReLU, nn.GELU, nn.SiLU, nn.Sigmoid)
 }
-"""Those of dense layers, by the names that folders give them."""
+"""The activation functions of dense layers, by their names in a folder."""
 _TANH = "torch.nn.modules.activation.Tanh"
 _WEIGHTS = "model.safetensors"
 
 
 class VectorLayer(nn.Sequential):
-    """A module of sentence-transformers after the pooling: its parts, and the `settings` of its folder."""
+    """A module of sentence-transformers after the pooling, with the `settings` of its folder."""
 
     def __init__(self, kind: str, settings: dict[str, Any], **parts: nn.Module) -> None:
         super().__init__(OrderedDict(parts))
@@ -66,10 +67,7 @@ class _UnitLength(nn.Module):
 
 
 class PooledTransformer(nn.Module):
-    """A sentence encoder: a transformer, poolings of its token vectors side by side, and layers if any.
-
-    `forward` has the outputs of our own encoders.
-    """
+    """A transformer, the concatenation of poolings of its token vectors, and layers after them."""
 
     def __init__(
         self,
@@ -93,12 +91,12 @@ class PooledTransformer(nn.Module):
         return int(sizes[-1] if sizes else self.config.hidden_size * len(self.poolings))
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Does what the Trainer asks for."""
+        """Save memory in training, as the Trainer requests."""
         self.transformer.gradient_checkpointing_enable(**options)
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """The device of the weights."""
         return next((value.device for value in self.parameters()), torch.device("cpu"))
 
     @property
@@ -107,22 +105,21 @@ class PooledTransformer(nn.Module):
         return next((value.dtype for value in self.transformer.parameters()), torch.float32)
 
     def get_input_embeddings(self) -> nn.Module:
-        """Return the token vectors."""
+        """Return the embedding layer of the transformer."""
         embeddings: nn.Module = self.transformer.get_input_embeddings()
         return embeddings
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, unpooled: int = 0) -> SimpleNamespace:
         """Embed texts from their ids (texts, length), padded on the right, and a mask that is not 0 at tokens.
 
-        The first `unpooled` tokens are read, and left out of the pooling. `pooler_output` (texts, dimension) of
-        the result are the embeddings.
+        The poolings leave out the first `unpooled` tokens. The embeddings are `pooler_output` (texts, dimension).
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
-        # The decoder of a translation model stays, so that what is saved opens again; it reads nothing.
+        # The decoder of a translation model is unused, but kept, so that the saved model opens again.
         reader = self.transformer.get_encoder() if self.config.is_encoder_decoder else self.transformer
         hidden = reader(input_ids=input_ids, attention_mask=mask).last_hidden_state
         mask = mask * (torch.arange(mask.shape[1], device=mask.device) >= unpooled)
-        vectors = torch.cat([pooled(pooling, hidden.float(), mask) for pooling in self.poolings], dim=1)
+        vectors = torch.cat([pool(pooling, hidden.float(), mask) for pooling in self.poolings], dim=1)
         for layer in self.layers:
             vectors = layer(vectors)
         return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
@@ -133,20 +130,20 @@ class PooledTransformer(nn.Module):
             self.transformer.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
         kinds = ["Transformer", "Pooling", *(layer.kind for layer in self.layers)]
-        _, pooling, *places = write_modules(folder, kinds, options)
+        _, pooling, *layer_folders = write_modules(folder, kinds, options)
         write_processing(folder, processing)
-        # Older versions of that library know the flags alone, which have no order.
+        # Older versions of sentence-transformers read the flags only, which have no order.
         flags = {flag: name in self.poolings for flag, name in _FLAGS.items()}
         modes = flags if len(self.poolings) == 1 else {"pooling_mode": self.poolings}
         write_pooling(pooling, self.config.hidden_size, include_prompt=self.include_prompt, **modes)
-        for place, layer in zip(places, self.layers, strict=True):
-            write_json(place / "config.json", layer.settings)
+        for layer_folder, layer in zip(layer_folders, self.layers, strict=True):
+            write_json(layer_folder / "config.json", layer.settings)
             if weights := layer.state_dict():
-                save_file(weights, place / _WEIGHTS, metadata={"format": "pt"})
+                save_file(weights, layer_folder / _WEIGHTS, metadata={"format": "pt"})
 
 
-def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Make one vector of the token vectors (texts, length, dim) of each text where its mask (texts, length) is 1."""
+def pool(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
+    """Pool the token vectors (texts, length, dim) where the mask (texts, length) is 1 into (texts, dim)."""
     texts = torch.arange(len(hidden), device=hidden.device)
     if pooling == "cls":
         return hidden[texts, mask.argmax(1)]
@@ -161,74 +158,66 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
     return (hidden * weights).sum(1) / (total.sqrt() if pooling == "mean_sqrt_len_tokens" else total)
 
 
-def open_transformer(
-    folder: Path,
-    *,
-    dtype: str | torch.dtype | None = None,
-    trust_remote_code: bool = False,
-    model_kwargs: Mapping[str, Any] | None = None,
-    tokenizer_kwargs: Mapping[str, Any] | None = None,
-) -> tuple[PooledTransformer, Any, InputProcessing] | None:
+def open_transformer(folder: Path, options: LoadingOptions) -> tuple[PooledTransformer, Any, InputProcessing] | None:
     """Open a folder of sentence-transformers or transformers; return None for one with other modules.
 
-    The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
-    mode, come its tokenizer and its processing of texts.
+    The pooling computes in float32. With the model, in evaluation mode, come its tokenizer and processing.
     """
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
     if (modules := read_modules(folder)) is None:
         return None
-    place, parts = modules
-    config = check_settings(folder, place, trust_remote_code)
-    if not read_headers(place):
+    subfolder, parts = modules
+    config = check_settings(folder, subfolder, options.trust_remote_code)
+    if not read_headers(subfolder):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
     text_class = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.get("model_type"), "")
     # A T5 without its decoder is a class of its own.
     auto_class: Any = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
-    given = {"dtype": dtype or torch.float32, "use_safetensors": True, **(model_kwargs or {})}
-    with wrap_load_errors("the sentence encoder", folder, REMEDY):
+    given = {"dtype": options.dtype or torch.float32, "use_safetensors": True, **(options.model_kwargs or {})}
+    with wrap_load_errors("the sentence encoder", folder, _REMEDY):
         model, loading = auto_class.from_pretrained(
-            place,
+            subfolder,
             local_files_only=True,
-            trust_remote_code=trust_remote_code,
+            trust_remote_code=options.trust_remote_code,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             **given,
         )
     if getattr(model, "main_input_name", "input_ids") != "input_ids" or "vision_config" in config:
-        raise ModelError(f"{type(model).__name__} does not read text alone", path=folder, remedy=REMEDY)
-    tokenizer = open_tokenizer_folder(place, trust_remote_code=trust_remote_code, **(tokenizer_kwargs or {}))
+        raise ModelError(f"{type(model).__name__} does not read text alone", path=folder, remedy=_REMEDY)
+    tokenizer = open_tokenizer_folder(
+        subfolder, trust_remote_code=options.trust_remote_code, **(options.tokenizer_kwargs or {})
+    )
     if not tokenizer.is_fast or tokenizer.pad_token_id is None or tokenizer.truncation_side != "right":
         what = "its tokenizer is not a fast one with a padding token that truncates on the right"
-        raise ModelError(what, path=folder, remedy=REMEDY)
-    # Poolers and decoders are not used, whether they are missing or not.
+        raise ModelError(what, path=folder, remedy=_REMEDY)
+    # Poolers and decoders are not used, so they may be missing.
     unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
-    own = optional_json(place / TRANSFORMER_FILE)
-    given_processing = InputProcessing(
-        max_tokens=own.get("max_seq_length"), lower_case=own.get("do_lower_case") is True
-    )
-    return PooledTransformer(model, **parts).eval(), tokenizer, processing_of(model, tokenizer, given_processing)
+    own = optional_json(subfolder / TRANSFORMER_FILE)
+    processing = InputProcessing(max_tokens=own.get("max_seq_length"), lower_case=own.get("do_lower_case") is True)
+    return PooledTransformer(model, **parts).eval(), tokenizer, processing_of(model, tokenizer, processing)
 
 
-def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
-    """Refuse what is no encoder of text before transformers would do so at length; return `config.json`."""
+def check_settings(folder: Path, subfolder: Path, trust_remote_code: bool) -> dict[str, Any]:
+    """Refuse a transformer that is not a text encoder, and return its `config.json`."""
     from transformers.models.auto import configuration_auto, modeling_auto
 
-    if not (place / "config.json").is_file():
-        what, remedy = "not a model folder: it has no config.json", REMEDY
-        if adapter := optional_json(place / "adapter_config.json"):
+    if not (subfolder / "config.json").is_file():
+        what, remedy = "not a model folder: it has no config.json", _REMEDY
+        if adapter := optional_json(subfolder / "adapter_config.json"):
             what = f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model"
             remedy = "merge the two with peft (merge_and_unload), and save the result"
         raise ModelError(what, path=folder, remedy=remedy)
-    config = read_json_object(place / "config.json", ModelError)
+    config = read_json_object(subfolder / "config.json", ModelError)
     model_type, code = str(config.get("model_type"))[:80], config.get("auto_map")
     if model_type not in configuration_auto.CONFIG_MAPPING and not (trust_remote_code and code):
-        what, remedy = f"a model of type `{model_type}` is not a sentence encoder", REMEDY
+        what, remedy = f"a model of type `{model_type}` is not a sentence encoder", _REMEDY
         if isinstance(code, dict) and "AutoModel" in code:
             what = f"a model of type `{model_type}` needs the code that it brings, {str(code['AutoModel'])[:80]}"
-            remedy = "if you trust that code: hf-paraphrase --trust-remote-code VERB, or trust_remote_code=True"
+            remedy = "if you trust that code: hf-paraphrase --trust-remote-code COMMAND, or trust_remote_code=True"
         raise ModelError(what, path=folder, remedy=remedy)
     only_decoder = (
         model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -236,15 +225,15 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
         and not config.get("is_encoder_decoder")
     )
     if only_decoder and not (folder / MODULES_FILE).is_file():
-        what = f"a model of type `{model_type}` is a decoder, and nothing says how its tokens are pooled"
+        what = f"a model of type `{model_type}` is a decoder, and its folder has no pooling"
         raise ModelError(what, path=folder, remedy="give an encoder, or a folder of sentence-transformers")
     return config
 
 
-def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
-    """Return what a head is trained on, and what its configuration may leave out: an own encoder, or a transformer.
+def backbone_for_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
+    """Return the backbone for a classification head, and the config values to add.
 
-    The embeddings of a transformer must be the mean of its token vectors; the head does not need their length 1.
+    The embeddings of a transformer must be the mean of its token vectors, normalized or not.
     """
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
@@ -261,16 +250,16 @@ def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
 
 
 def processing_of(model: Any, tokenizer: Any, given: InputProcessing | None = None) -> InputProcessing:
-    """Describe how a transformer reads texts: with special tokens, and no more tokens than it has positions for."""
+    """Return the processing of a transformer, with no more tokens than it has positions."""
     given = given or InputProcessing()
-    limits = (given.max_tokens or tokenizer.model_max_length, _positions(model))
-    known = [limit for limit in limits if limit is not None and limit < 1 << 30]
+    limits = (given.max_tokens or tokenizer.model_max_length, _count_positions(model))
+    finite = [limit for limit in limits if limit is not None and limit < 1 << 30]
     num_final = count_final_special(tokenizer.backend_tokenizer)
-    return given.changed(max_tokens=min(known, default=None), num_final_special=num_final, blank_is_empty=False)
+    return given.changed(max_tokens=min(finite, default=None), num_final_special=num_final, blank_is_empty=False)
 
 
-def _positions(model: Any) -> int | None:
-    """Count the tokens that have a position: those of a RoBERTa begin after that of padding."""
+def _count_positions(model: Any) -> int | None:
+    """Count the tokens that have a position; the positions of a RoBERTa begin after its padding position."""
     for name, module in getattr(model, "named_modules", list)():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
@@ -279,22 +268,22 @@ def _positions(model: Any) -> int | None:
 
 
 def read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Read the folder of the transformer, its pooling and its layers; return None for any other modules."""
+    """Read the subfolder of the transformer, its poolings and its layers; return None for any other modules."""
     path = folder / MODULES_FILE
     if not path.is_file():
         return folder, {}
     modules = read_json(path, ModelError)
     if not isinstance(modules, list):
-        raise ModelError("not a list of modules", path=path, remedy=REMEDY)
-    places = [module_folder(folder, module) for module in modules]
+        raise ModelError("not a list of modules", path=path, remedy=_REMEDY)
+    folders = [module_folder(folder, module) for module in modules]
     kinds = list(map(module_kind, modules))
-    is_known = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
-    if kinds[:2] != ["Transformer", "Pooling"] or not is_known:
+    is_plain = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
+    if kinds[:2] != ["Transformer", "Pooling"] or not is_plain:
         return None
-    pooling = optional_json(places[1] / "config.json")
+    pooling = optional_json(folders[1] / "config.json")
     parts = {"poolings": _read_poolings(pooling, folder), "include_prompt": pooling.get("include_prompt") is not False}
-    layers = [layer for kind, place in zip(kinds[2:], places[2:], strict=True) if (layer := _read_layer(kind, place))]
-    return (places[0], {**parts, "layers": layers}) if len(layers) == len(kinds) - 2 else None
+    layers = list(map(_read_layer, kinds[2:], folders[2:]))
+    return None if None in layers else (folders[0], {**parts, "layers": layers})
 
 
 def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
@@ -304,13 +293,13 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
     chosen = settings.get("pooling_mode") or [_FLAGS.get(flag, flag) for flag in flags]
     poolings = list(map(str, chosen)) if isinstance(chosen, list) else [str(chosen)]
     if not poolings or not set(poolings) <= set(_FLAGS.values()):
-        what = f"a pooling by {', '.join(poolings) or 'nothing'}"
+        what = f"the pooling {', '.join(poolings) or 'without a mode'} is not supported"
         raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     return poolings
 
 
 def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
-    """Read a module after the pooling; return None for one that is not known here."""
+    """Read a module after the pooling; return None for an unsupported module."""
     settings = optional_json(folder / "config.json")
     between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
     if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):

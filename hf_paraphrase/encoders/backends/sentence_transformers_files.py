@@ -1,7 +1,7 @@
-"""The small files by which sentence-transformers opens the folder of a sentence encoder, read and written.
+"""Reads and writes the small files of model folders that sentence-transformers opens too.
 
-What is written has the older layout (`sentence_transformers.models.…` for the modules, `pooling_mode_…` switches for
-the pooling), because old and new versions read it: 5.2 as it is, and 6.2 turns it into its own names.
+Folders are written in the older layout (`sentence_transformers.models.…` for the modules, `pooling_mode_…` flags for
+the pooling), which sentence-transformers 5.2 reads as it is, and 6.2 converts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .batch_tokenizer import InputProcessing
 MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"
 OPTIONS_FILE = "config_sentence_transformers.json"
+ONNX_FILE = Path("onnx") / "model.onnx"
+"""The path of the graph in a model folder, as in optimum and sentence-transformers."""
 PACKAGE_KINDS = {"StaticEmbedding", "Transformer", "Pooling", "Normalize", "EncoderModule"}
 """The kinds of modules that may be listed in a folder of this package."""
 SIMILARITY_FUNCTIONS = ("cosine", "dot", "euclidean", "manhattan")
@@ -24,6 +26,11 @@ _PROCESSING = "input_processing"
 _LIBRARY = "sentence_transformers.models"
 PACKAGE_MODULE = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
 """The class by which sentence-transformers opens folders that only this package reads."""
+
+
+def is_onnx_folder(folder: Path) -> bool:
+    """Return whether a folder has an ONNX graph and no weights of another kind."""
+    return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
 
 
 def optional_json(path: Path) -> dict[str, Any]:
@@ -55,7 +62,7 @@ def check_module_types(folder: Path, trust_remote_code: bool) -> None:
         types = config.get("types") if isinstance(config, dict) else None
         named += [(config_path, name) for name in (types.values() if isinstance(types, dict) else ())]
         activation = str(config.get("activation_function")) if isinstance(config, dict) else ""
-        # transformers has names without a dot, such as `gelu`, which it does not import.
+        # Names without a dot, such as `gelu`, are built into transformers and not imported.
         if "." in activation and not activation.startswith("torch.nn."):
             named.append((config_path, activation))
     for named_in, name in named:
@@ -66,12 +73,12 @@ def check_module_types(folder: Path, trust_remote_code: bool) -> None:
 
 
 def module_folder(folder: Path, module: object) -> Path:
-    """Return the folder of a module, which must be in the model's own."""
-    place = module.get("path", "") if isinstance(module, dict) else None
-    if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
+    """Return the folder of a module, which must be inside the folder of the model."""
+    path = module.get("path", "") if isinstance(module, dict) else None
+    if not isinstance(path, str) or Path(path).is_absolute() or ".." in Path(path).parts:
         what = f"a module without a folder in this one: {str(module)[:100]}"
         raise ModelError(what, path=folder / MODULES_FILE, remedy="copy the model again, from a source that you trust")
-    return folder / place
+    return folder / path
 
 
 def module_kinds(folder: Path) -> list[str | None]:
@@ -98,10 +105,10 @@ def read_options(folder: Path) -> dict[str, Any]:
 
 
 def read_processing(folder: Path) -> InputProcessing:
-    """Read how one of our folders processes texts, from the files that sentence-transformers reads too."""
+    """Read the processing of a folder of this package, from the files that sentence-transformers reads too."""
     own = optional_json(folder / TRANSFORMER_FILE)
-    more = optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
-    more = more if isinstance(more, dict) else {}
+    options = optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
+    more = options if isinstance(options, dict) else {}
     truncation = optional_json(folder / "tokenizer.json").get("truncation") or {}
     return InputProcessing(
         max_tokens=own.get("max_seq_length") or truncation.get("max_length"),
@@ -113,13 +120,13 @@ def read_processing(folder: Path) -> InputProcessing:
 
 
 def write_processing(folder: Path, processing: InputProcessing) -> None:
-    """Write how a folder processes texts, for :func:`read_processing` and sentence-transformers."""
+    """Write the processing of a folder, for :func:`read_processing` and sentence-transformers."""
     kinds = module_kinds(folder)
-    if kinds[:1] != ["StaticEmbedding"]:
+    if kinds[:1] == ["StaticEmbedding"]:
+        _write_table_processing(folder, processing)
+    else:
         lengths = {"max_seq_length": processing.max_tokens, "do_lower_case": processing.lower_case}
         write_json(folder / TRANSFORMER_FILE, {**optional_json(folder / TRANSFORMER_FILE), **lengths})
-    else:
-        _write_table_processing(folder, processing)
     if processing.normalize and kinds and "Normalize" not in kinds:
         modules, name = read_json(folder / MODULES_FILE, ModelError), f"{len(kinds)}_Normalize"
         write_json(folder / name / "config.json", {})
@@ -168,26 +175,25 @@ def write_module_files(
 ) -> None:
     """Write `modules.json` and its files for an encoder of this package.
 
-    An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
-    which model2vec opens too. Any other encoder is a `Transformer`, that is whatever `AutoModel` opens in the folder,
-    and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
+    An average of word vectors is a `StaticEmbedding`, which model2vec opens too. Any other encoder is a `Transformer`
+    that `AutoModel` opens, and a mean `Pooling`: the embedding of our encoders is the mean of `last_hidden_state`.
     """
-    _, *places = write_modules(folder, ["StaticEmbedding"] if is_table else ["Transformer", "Pooling"], options)
+    _, *others = write_modules(folder, ["StaticEmbedding"] if is_table else ["Transformer", "Pooling"], options)
     if not is_table:
         modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}
-        write_pooling(places[0], hidden_size, **modes)
+        write_pooling(others[0], hidden_size, **modes)
     write_processing(folder, processing or InputProcessing())
 
 
 def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
-    """Write truncation and lower-casing into `tokenizer.json`, the one file that a `StaticEmbedding` reads."""
+    """Write truncation and lower-casing into `tokenizer.json`, as a `StaticEmbedding` reads no other file."""
     if processing.max_tokens is None and not processing.lower_case:
         return
     tokenizer = optional_json(folder / "tokenizer.json")
     if processing.max_tokens is not None:
         rule = {"direction": "Right", "max_length": processing.max_tokens, "strategy": "LongestFirst", "stride": 0}
         tokenizer["truncation"] = rule
-        # model2vec reads its limit from here.
+        # The limit of model2vec.
         config = optional_json(folder / "config.json")
         write_json(folder / "config.json", {**config, "max_length": processing.max_tokens})
     if processing.lower_case:
@@ -197,5 +203,5 @@ def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
 
 
 def write_package_module(folder: Path) -> None:
-    """Write the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
+    """Write the `modules.json` of a folder that sentence-transformers opens by this package only, as one of int8."""
     write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": PACKAGE_MODULE}])

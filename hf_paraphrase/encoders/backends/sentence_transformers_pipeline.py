@@ -9,17 +9,15 @@ from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 from ...artefacts.files import quiet_transformers, wrap_load_errors, write_json
-from ...errors import ModelError, UsageError
+from ...errors import ModelError
 from ...tokenization.ragged_ids import TokenIds
-from .base import Backend, Finish
+from .base import Backend, EmbeddingJob, LoadingOptions
 from .batch_tokenizer import InputProcessing, count_final_special
 from .pooled_transformer import PooledTransformer
 from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, optional_json
@@ -31,103 +29,62 @@ _LOCK = Lock()
 
 
 class SentenceTransformersPipeline(Backend):
-    """A `SentenceTransformer`, which tokenizes, pools and follows prompts by itself."""
+    """A `SentenceTransformer`, which tokenizes, pools and adds prompts by itself."""
 
     def __init__(self, pipeline: Any) -> None:
-        self.processing = InputProcessing(blank_is_empty=False)
-        self._pipeline = pipeline
-        # The encoder truncates.
+        self.model, self.tokenizer = pipeline, pipeline.tokenizer
+        # `SentenceEncoder` truncates.
         pipeline.truncate_dim = None
-        self._dimension = int(pipeline.encode("a", prompt="").shape[-1])
-
-    @property
-    def model(self) -> Any:
-        """The `SentenceTransformer`."""
-        return self._pipeline
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer of its first module."""
-        return self._pipeline.tokenizer
-
-    @property
-    def dimension(self) -> int:
-        """The number of components of an embedding before truncation."""
-        return self._dimension
-
-    @property
-    def device(self) -> torch.device:
-        """The device of the pipeline."""
-        device: torch.device = self._pipeline.device
-        return device
-
-    @property
-    def max_seq_length(self) -> int | None:
-        """The maximum number of tokens per text; None for no limit."""
-        length = self._pipeline.max_seq_length
-        return None if length in (None, float("inf")) else int(length)
+        length = pipeline.max_seq_length
+        max_tokens = None if length in (None, float("inf")) else int(length)
+        self.processing = InputProcessing(max_tokens=max_tokens, blank_is_empty=False)
+        self.dimension = int(pipeline.encode("a", prompt="").shape[-1])
 
     def set_max_seq_length(self, length: int | None) -> None:
         """Change the maximum number of tokens per text."""
-        self._pipeline.max_seq_length = length
-
-    def to(self, device: str | torch.device) -> SentenceTransformersPipeline:
-        """Move the pipeline to a device."""
-        try:
-            self._pipeline.to(device)
-        except (RuntimeError, AssertionError) as error:
-            raise UsageError(f"cannot use the device {device}: {error}", remedy="see hf-paraphrase env") from error
-        return self
+        super().set_max_seq_length(length)
+        self.model.max_seq_length = length
 
     def token_ids(self, texts: list[str], prompt: str = "") -> TokenIds:
         """Compute the token ids of texts by the first module, without padding."""
         lists = []
-        # Versions below 6 call it `tokenize`.
-        tokenize = getattr(self._pipeline, "preprocess", self._pipeline.tokenize)
+        # Versions below 6 name the method `tokenize`.
+        tokenize = getattr(self.model, "preprocess", self.model.tokenize)
         for text in texts:
             with _LOCK:
                 ids = tokenize([prompt + text])["input_ids"]
             lists.append(ids.reshape(-1).tolist())
         return TokenIds.of_lists(lists)
 
-    def embed(
-        self,
-        texts: list[str],
-        vectors: NDArray[np.float32],
-        finish: Finish,
-        *,
-        prompt: str = "",
-        task: str | None = None,
-        batch_size: int = 256,
-        needs_known_words: bool = False,
-    ) -> Iterator[int]:
-        """Fill `vectors` (texts, dimension); see :class:`~.base.Backend`."""
-        options: dict[str, Any] = {} if task is None else {"task": task}
-        options |= {"prompt": prompt, "batch_size": batch_size, "convert_to_tensor": True, "show_progress_bar": False}
-        for start in range(0, len(texts), _BATCHES_PER_STEP * batch_size):
-            part = texts[start : start + _BATCHES_PER_STEP * batch_size]
+    def embed(self, texts: list[str], job: EmbeddingJob) -> Iterator[int]:
+        """Fill the vectors of a job, and yield the number of finished texts per step."""
+        options: dict[str, Any] = {} if job.task is None else {"task": job.task}
+        options |= {"prompt": job.prompt, "batch_size": job.batch_size}
+        step = _BATCHES_PER_STEP * job.batch_size
+        for start in range(0, len(texts), step):
+            part = texts[start : start + step]
             with _LOCK:
-                encoded = self._pipeline.encode(part, **options)
-            vectors[start : start + len(part)] = finish(encoded.float().cpu().numpy())
+                encoded = self.model.encode(part, convert_to_tensor=True, show_progress_bar=False, **options)
+            job.write(slice(start, start + len(part)), encoded.float().cpu().numpy())
             yield len(part)
 
     def save(self, folder: Path, options: Mapping[str, Any]) -> None:
         """Write a folder that sentence-transformers opens."""
-        save_pipeline(self._pipeline, folder, options)
+        save_pipeline(self.model, folder, options)
 
     def as_module(self) -> TorchModule:
         """Return the same encoder as a PyTorch module over token ids, which can be trained."""
-        first = type(self._pipeline[0]).__name__
+        first = type(self.model[0]).__name__
         if first not in ("StaticEmbedding", "Transformer"):
             what = f"an encoder whose first module is a {first} cannot be trained"
             raise ModelError(what, remedy="train it with sentence-transformers")
-        tokenizer, processing = self.tokenizer, InputProcessing(max_tokens=self.max_seq_length, blank_is_empty=False)
+        tokenizer = self.tokenizer
         if first == "StaticEmbedding":
             rust_tokenizer = Tokenizer.from_str(tokenizer.to_str())
             rust_tokenizer.post_processor = None
             tokenizer = PreTrainedTokenizerFast(tokenizer_object=rust_tokenizer)
-        processing = processing.changed(num_final_special=count_final_special(tokenizer.backend_tokenizer))
-        return TorchModule(PipelineModule(self._pipeline, self._dimension), tokenizer, processing)
+        processing = self.processing.changed(num_final_special=count_final_special(tokenizer.backend_tokenizer))
+        return TorchModule(PipelineModule(self.model, self.dimension), tokenizer, processing)
 
 
 class PipelineModule(PooledTransformer):
@@ -162,14 +119,7 @@ def save_pipeline(pipeline: Any, folder: Path, options: Mapping[str, Any]) -> No
     write_json(folder / OPTIONS_FILE, {**written, **options, "prompts": prompts})
 
 
-def open_pipeline(
-    folder: Path,
-    *,
-    dtype: str | torch.dtype | None = None,
-    trust_remote_code: bool = False,
-    model_kwargs: Mapping[str, Any] | None = None,
-    tokenizer_kwargs: Mapping[str, Any] | None = None,
-) -> SentenceTransformersPipeline:
+def open_pipeline(folder: Path, options: LoadingOptions) -> SentenceTransformersPipeline:
     """Open a folder by sentence-transformers, in evaluation mode."""
     if find_spec("sentence_transformers") is None:
         what = "it has modules that only sentence-transformers opens"
@@ -177,7 +127,7 @@ def open_pipeline(
     pickles = (path for path in folder.rglob("pytorch_model.bin") if not path.with_name("model.safetensors").is_file())
     if pickle := next(pickles, None):
         raise ModelError("it has no model.safetensors", path=pickle.parent, remedy="convert it to safetensors first")
-    given = {**({} if dtype is None else {"dtype": dtype}), **(model_kwargs or {})}
+    dtype = {} if options.dtype is None else {"dtype": options.dtype}
     with wrap_load_errors("the sentence encoder", folder, "see whether sentence-transformers opens it"):
         from sentence_transformers import SentenceTransformer
 
@@ -185,8 +135,8 @@ def open_pipeline(
             str(folder),
             device="cpu",
             local_files_only=True,
-            trust_remote_code=trust_remote_code,
-            model_kwargs=given,
-            **({"tokenizer_kwargs": dict(tokenizer_kwargs)} if tokenizer_kwargs else {}),
+            trust_remote_code=options.trust_remote_code,
+            model_kwargs={**dtype, **(options.model_kwargs or {})},
+            **({"tokenizer_kwargs": dict(options.tokenizer_kwargs)} if options.tokenizer_kwargs else {}),
         )
         return SentenceTransformersPipeline(pipeline.eval())

@@ -1,25 +1,25 @@
 """Encoders that are a table of token vectors, opened with NumPy, `tokenizers` and `safetensors` alone.
 
-:func:`read_static` opens them all, in float32 whatever they are stored in. PyTorch and transformers, which take
-seconds to import, are not needed, and neither are the libraries that made the folders, whose embeddings are given:
+:func:`read_static` opens three kinds of folders in float32, without PyTorch and transformers, which take seconds to
+import. The embeddings equal the embeddings of the library that made the folder:
 
-* **ours**: an average (`avg`), or several side by side (`concatenation`), stored in floats or as int8.
-* **model2vec** (https://github.com/MinishLab/model2vec): unknown tokens are left out, and a text of nothing else
-  embeds to zeros. Of a text the first `max_length` tokens are read, 512 unless `config.json` says something else
-  (null: all), and before that its first `max_length` times m characters, where m is the median length of a token.
-* **sentence-transformers**: `modules.json` names a `StaticEmbedding`, and perhaps a `Normalize` after it. Unknown
-  tokens count like any other. Texts are read whole, unless `tokenizer.json` has a truncation.
+* **this package**: an average (`avg`), or several side by side (`concatenation`), stored in floats or as int8.
+* **model2vec** (https://github.com/MinishLab/model2vec): the mean leaves unknown tokens out, and a text of unknown
+  tokens embeds to zeros. A text is cut to `max_length` times m characters, where m is the median length of a token,
+  and then to `max_length` tokens; `max_length` is 512 unless `config.json` has another value (null: no limit).
+* **sentence-transformers**: `modules.json` names a `StaticEmbedding`, and optionally a `Normalize` after it. Unknown
+  tokens count like any other, and only `tokenizer.json` can limit the length of a text.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...artefacts.files import read_json, read_json_object, wrap_load_errors
 from ...artefacts.model_loading import class_of_folder, load_tokenizer
@@ -27,16 +27,10 @@ from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_head
 from ...errors import ModelError
 from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 from ...models.registry import MODELS, config_class, model_class
-from .base import Backend, Finish, TokenBackend, Tokenize
+from .base import Backend, EmbeddingJob, TokenBackend, Tokenize
 from .batch_tokenizer import InputProcessing, count_final_special
-from .mean_pooler import MeanPooler, averages_of, embed_averages
-from .sentence_transformers_files import (
-    MODULES_FILE,
-    module_folder,
-    module_kinds,
-    optional_json,
-    read_processing,
-)
+from .mean_pooler import MeanPooler, embed_averages, make_pooler
+from .sentence_transformers_files import MODULES_FILE, module_folder, module_kinds, optional_json, read_processing
 
 if TYPE_CHECKING:
     import torch
@@ -54,9 +48,9 @@ _AGAIN = "copy the model again"
 
 
 class StaticTable(TokenBackend):
-    """A table with a vector for every token, and the mean of the vectors of a text as its embedding.
+    """A table with a vector for every token; the embedding of a text is the mean of its token vectors.
 
-    PyTorch is imported only for `model` and for another device than the CPU.
+    It imports PyTorch only for `model` and for another device than the CPU.
 
     Attributes:
         model_type: `avg` or `concatenation`.
@@ -77,116 +71,84 @@ class StaticTable(TokenBackend):
         rust_tokenizer: Any,
         folder: Path,
         special_ids: dict[str, int],
+        processing: InputProcessing,
         *,
         has_tokenizer: bool = True,
-        processing: InputProcessing | None = None,
     ) -> None:
-        super().__init__(processing or InputProcessing())
+        super().__init__(processing)
         self.model_type, self.config, self.vectors = model_type, config, vectors
-        self._rust_tokenizer, self.folder, self.special_ids = rust_tokenizer, folder, special_ids
+        self.rust_tokenizer, self.folder, self.special_ids = rust_tokenizer, folder, special_ids
         self.has_tokenizer = has_tokenizer
-        self._opened = self.processing
+        self.dimension = int(vectors.values.shape[1]) * max(1, len(config.get("vocab_sizes") or ()))
+        self.opened_processing = processing
         self._pooler: tuple[int, MeanPooler] | None = None
-        self._model: Any = None
-        self._tokenizer: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_pooler": None, "_model": None, "_tokenizer": None}
+        state = {name: value for name, value in vars(self).items() if name not in ("model", "tokenizer")}
+        return {**state, "_pooler": None}
 
-    def set_processing(self, processing: InputProcessing) -> None:
-        """Set what the folder says about texts and embeddings."""
-        self.processing = self._opened = processing
-
-    @property
-    def is_unchanged(self) -> bool:  # type: ignore[override]
-        """Whether the folder that was opened still gives the same embeddings."""
-        return self.processing == self._opened
-
-    @property
-    def rust_tokenizer(self) -> Any:
-        """The tokenizer of the `tokenizers` library, or several that act as one."""
-        return self._rust_tokenizer
-
-    @property
-    def dimension(self) -> int:
-        """The number of components of an embedding before truncation."""
-        return int(self.vectors.values.shape[1]) * max(1, len(self.config.get("vocab_sizes") or ()))
-
-    @property
+    @cached_property
     def device(self) -> torch.device:
         """The CPU."""
         import torch
 
         return torch.device("cpu")
 
-    @property
+    @cached_property
     def model(self) -> PreTrainedModel:
         """The same encoder as a PyTorch model."""
-        if self._model is None:
-            import torch
+        import torch
 
-            config = config_class(self.model_type)(**self.config)
-            config.name_or_path = str(self.folder)
-            with torch.device("meta"):
-                model = model_class(self.model_type)(config)
-            model.load_state_dict({TABLE: torch.from_numpy(self.vectors.rounded())}, assign=True)
-            self._model = model.eval()
-        return self._model
+        config = config_class(self.model_type)(**self.config)
+        config.name_or_path = str(self.folder)
+        with torch.device("meta"):
+            model = model_class(self.model_type)(config)
+        model.load_state_dict({TABLE: torch.from_numpy(self.vectors.rounded())}, assign=True)
+        return model.eval()
 
-    @property
+    @cached_property
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """The tokenizer of transformers."""
-        if self._tokenizer is None and self.has_tokenizer:
-            self._tokenizer = load_tokenizer(self.folder, len(self.vectors.values))
-        elif self._tokenizer is None:
-            from transformers import PreTrainedTokenizerFast
+        if self.has_tokenizer:
+            return load_tokenizer(self.folder, len(self.vectors.values))
+        from transformers import PreTrainedTokenizerFast
 
-            special = {name: self.rust_tokenizer.id_to_token(number) for name, number in self.special_ids.items()}
-            tokenizer = type(self.rust_tokenizer).from_str(self.rust_tokenizer.to_str())
-            self._tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
-        return self._tokenizer
+        special = {name: self.rust_tokenizer.id_to_token(token_id) for name, token_id in self.special_ids.items()}
+        tokenizer = type(self.rust_tokenizer).from_str(self.rust_tokenizer.to_str())
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
     def to(self, device: str | torch.device) -> Backend:
         """Return this table for the CPU, and a PyTorch module for any other device."""
         return self if str(device) == "cpu" else self.as_module().to(device)
 
-    def as_module(self, processing: InputProcessing | None = None) -> TorchModule:
+    def as_module(self) -> TorchModule:
         """Return the same encoder as a PyTorch module, which can be trained."""
         from .torch_module import TorchModule
 
-        model, tokenizer = self.model, self.tokenizer
-        # From now on they belong to the module alone.
-        self._model = self._tokenizer = None
-        return TorchModule(model, tokenizer, processing or self.processing)
+        module = TorchModule(self.model, self.tokenizer, self.processing)
+        # The module may change its model and tokenizer, so the table makes new ones when asked again.
+        del self.model, self.tokenizer
+        return module
 
     def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
         """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
         special = self.special_ids
         return self.rust_tokenizer.get_vocab(), special.get("unk_token"), list(special.values())
 
-    def embed_tokens(
-        self,
-        tokenize: Tokenize,
-        blocks: list[slice],
-        vectors: NDArray[np.float32],
-        finish: Finish,
-        *,
-        prompt: str = "",
-        batch_size: int = 256,
-    ) -> Iterator[int]:
-        """Fill `vectors` with the means of the vectors of the tokens."""
-        # Components that truncation drops need not be computed, unless all of them count for the length.
+    def embed_tokens(self, tokenize: Tokenize, blocks: list[slice], job: EmbeddingJob) -> Iterator[int]:
+        """Fill the vectors of a job with the means of token vectors."""
+        # Truncated components are not computed, unless the length of the embedding depends on them.
         needs_all = self.processing.normalize and not self.processing.truncate_first
-        size = self.dimension if needs_all else vectors.shape[1]
+        size = self.dimension if needs_all else job.vectors.shape[1]
         if self._pooler is None or self._pooler[0] != size:
             stored = self.vectors
             if self.model_type == AVERAGE and size < stored.values.shape[1]:
                 stored = StoredMatrix(np.ascontiguousarray(stored.values[:, :size]), stored.scales)
-            self._pooler = size, averages_of(self.config, stored)
-        return embed_averages(self._pooler[1], tokenize, blocks, vectors, finish)
+            self._pooler = size, make_pooler(self.config, stored)
+        return embed_averages(self._pooler[1], tokenize, blocks, job)
 
     def save(self, folder: Path, options: Mapping[str, Any]) -> None:
-        """Write a model folder in float32; see :class:`Backend`."""
+        """Write a model folder in float32."""
         self.as_module().save(folder, options)
 
 
@@ -203,7 +165,7 @@ def read_static(folder: Path) -> StaticTable | None:
 
 
 def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticTable | None:
-    """Open one of our averages; return None for a class of the user and for a folder that only transformers opens."""
+    """Open an average of this package; return None for a user's class and a folder that only transformers opens."""
     is_joined = model_type == CONCATENATION
     file, settings_file = folder / (PARTS_FILE if is_joined else "tokenizer.json"), folder / "tokenizer_config.json"
     has_files = all(path.is_file() for path in (folder / _WEIGHTS, file, settings_file))
@@ -222,52 +184,51 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
             _check_ids(part, size, folder)
     rust_tokenizer: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
-    ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
-    derived = {"vocab_size", "hidden_size"} if is_joined else set()
-    left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype", *derived}
+    special_ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
+    special_ids = {name: token_id for name, token_id in special_ids.items() if token_id is not None}
+    left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
+    left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}
-    special_ids = {name: token_id for name, token_id in ids.items() if token_id is not None}
     processing = read_processing(folder).changed(num_final_special=count_final_special(rust_tokenizer))
-    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing=processing)
+    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing)
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
+    rust_tokenizer = _open_tokenizer(folder)
     max_tokens = config.get("max_length", _TOKENS_OF_MODEL2VEC)
-    table = _third_party_table(folder, folder, TABLE)
+    length = int(np.median([len(token) for token in rust_tokenizer.get_vocab()]))
+    processing = InputProcessing(
+        max_tokens=max_tokens,
+        max_characters=None if max_tokens is None else max_tokens * length,
+        normalize=bool(config.get("normalize", False)),
+        truncate_first=True,
+    )
+    table = _third_party_table(folder, read_table(folder / _WEIGHTS), rust_tokenizer, processing)
     unknown = table.config["unk_token_id"]
     if unknown is not None:
-        # Unknown tokens are left out; a text without other tokens embeds to zeros.
+        # The mean leaves unknown tokens out; a text without other tokens embeds to zeros.
         table.config["skip_unknown"] = True
         table.vectors.values[unknown] = 0
-    length = int(np.median([len(token) for token in table.rust_tokenizer.get_vocab()]))
-    table.set_processing(
-        InputProcessing(
-            max_tokens=max_tokens,
-            max_characters=None if max_tokens is None else max_tokens * length,
-            normalize=bool(config.get("normalize", False)),
-            truncate_first=True,
-        )
-    )
     return table
 
 
 def _static_embedding(folder: Path, other_kinds: Sequence[str | None]) -> StaticTable | None:
     """Open a table of sentence-transformers; return None if other layers follow or the left end is truncated."""
-    place = module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
-    truncation = optional_json(place / "tokenizer.json").get("truncation") or {}
+    subfolder = module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
+    truncation = optional_json(subfolder / "tokenizer.json").get("truncation") or {}
     if {*other_kinds} - {"Normalize"} or truncation.get("direction") == "Left":
         return None
-    table = _third_party_table(folder, place, "embedding.weight")
-    table.set_processing(InputProcessing(max_tokens=truncation.get("max_length"), normalize=bool(other_kinds)))
-    return table
+    processing = InputProcessing(max_tokens=truncation.get("max_length"), normalize=bool(other_kinds))
+    vectors = read_table(subfolder / _WEIGHTS, "embedding.weight")
+    return _third_party_table(folder, vectors, _open_tokenizer(subfolder), processing)
 
 
-def _third_party_table(folder: Path, place: Path, name: str) -> StaticTable:
-    """Open the table of another library, which averages all tokens of a text, unknown ones included."""
-    vectors, rust_tokenizer = read_table(place / _WEIGHTS, name), _open_tokenizer(place)
+def _third_party_table(
+    folder: Path, vectors: StoredMatrix, rust_tokenizer: Tokenizer, processing: InputProcessing
+) -> StaticTable:
+    """Make the table of another library, which averages all tokens of a text except special tokens."""
     rows, columns = vectors.values.shape
     _check_ids(rust_tokenizer, rows, folder)
-    # Texts are read without special tokens.
     rust_tokenizer.post_processor = None
     if hasattr(rust_tokenizer.model, "unk_token"):
         unknown = rust_tokenizer.model.unk_token
@@ -276,7 +237,7 @@ def _third_party_table(folder: Path, place: Path, name: str) -> StaticTable:
         unknown_id = json.loads(rust_tokenizer.to_str())["model"].get("unk_id")
     config = {"vocab_size": rows, "hidden_size": columns, "pad_token_id": None, "unk_token_id": unknown_id}
     special = {} if unknown_id is None else {"unk_token": unknown_id}
-    return StaticTable(AVERAGE, config, vectors, rust_tokenizer, folder, special, has_tokenizer=False)
+    return StaticTable(AVERAGE, config, vectors, rust_tokenizer, folder, special, processing, has_tokenizer=False)
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:
@@ -293,8 +254,8 @@ def _open_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def _check_ids(backend: Tokenizer, rows: int, folder: Path) -> None:
-    """Refuse a tokenizer with more tokens than there are vectors."""
-    if (tokens := backend.get_vocab_size()) > rows:
+def _check_ids(rust_tokenizer: Tokenizer, rows: int, folder: Path) -> None:
+    """Refuse a tokenizer with more tokens than the model has vectors."""
+    if (tokens := rust_tokenizer.get_vocab_size()) > rows:
         what = f"the tokenizer has {tokens} tokens, the model {rows} vectors"
         raise ModelError(what, path=folder, remedy="the tokenizer files belong to another model")

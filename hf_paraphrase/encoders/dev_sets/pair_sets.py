@@ -1,7 +1,4 @@
-"""Sets of sentence pairs that people judged: graded ones with scores, labelled ones with paraphrases and others.
-
-The sentences of graded sets are encoded, or compared, once; the protocols differ only in how they average.
-"""
+"""Labelled and scored sentence pairs in memory, read from data folders and from CSV, JSON lines and Parquet files."""
 
 from __future__ import annotations
 
@@ -13,12 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...data.text_files import Field
+from ...data.folder import DataFolder
+from ...data.schema import with_column
+from ...data.text_blocks import kind_of_rows
+from ...data.text_files import Field, StrictLines, typed
 from ...errors import InputError, ModelError
 from ...text.normalization import normalize_words
 from ...vectors.checks import checked_vectors
 from ...vectors.similarity import cosine_similarities
-from .pair_tables import read_columns
 
 Encode = Callable[[list[str]], np.ndarray]
 """Maps n sentences to their embeddings, an array (n, dim)."""
@@ -30,9 +29,9 @@ _SIDES = (Field("sentence1"), Field("sentence2"))
 
 @dataclass(frozen=True, eq=False)
 class GradedSet:
-    """One graded set in memory, e.g. `MSRpar` of the family `STS12`; pairs of the user have the family `graded`.
+    """A set of scored pairs, e.g. `MSRpar` of the family `STS12`; pairs of the user have the family `graded`.
 
-    `scores` are the human scores, float64 (n,), on whatever scale the set has; higher is more similar.
+    `scores` are human scores, float64 (n,), on the scale of the set; higher is more similar.
     """
 
     name: str
@@ -52,9 +51,10 @@ class GradedSet:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSet:
-    """One labelled set in memory, e.g. `opusparcus-fi/test`; `undecided` pairs, without a label, were left out.
+    """A set of labelled pairs, e.g. `opusparcus-fi/test`.
 
-    `labels` are 1 for a paraphrase and 0 for another pair, int64 (n,).
+    `labels` are 1 for a paraphrase and 0 for another pair, int64 (n,). `undecided` counts the pairs without a label,
+    which were left out.
     """
 
     name: str
@@ -72,9 +72,51 @@ class LabelledSet:
 
     def rows(self, chosen: np.ndarray) -> LabelledSet:
         """Return the pairs where `chosen` (n,), bool, is true."""
-        places = np.flatnonzero(chosen).tolist()
-        first, second = ([side[place] for place in places] for side in (self.sentences1, self.sentences2))
+        rows = np.flatnonzero(chosen).tolist()
+        first, second = ([side[row] for row in rows] for side in (self.sentences1, self.sentences2))
         return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
+
+
+def columns_of(path: Path) -> set[str]:
+    """List the columns of all splits of a data set, or none if it is no data set."""
+    try:
+        if path.is_file() and kind_of_rows(path) is None:
+            return set()
+        folder = DataFolder(path)
+        return {name for split in folder.splits for name in folder.schema(split).names}
+    except (InputError, OSError):
+        return set()
+
+
+def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
+    """Read columns of a file, or of a split of a data set, and return the name of the set and the columns."""
+    name, folder = path.resolve().name, DataFolder(path)
+    split = folder.splits[0] if path.is_file() else chosen_split(folder, split)
+    table = folder.table(split, [column.name for column in fields])
+    first_line = 2 if path.is_file() and kind_of_rows(path) == "csv" else 1
+    for column in fields:
+        texts = table.column(column.name)
+        if column.kind != pa.string() and texts.type == pa.string():
+            lines = np.arange(first_line, first_line + len(texts))
+            ((_, values),) = typed([(lines, {column.name: texts.combine_chunks()})], [column], path, StrictLines())
+            table = with_column(table, column.name, values.column(0))
+    name = name.partition(".")[0] if path.is_file() else f"{name}/{split}"
+    if not table.num_rows:
+        raise InputError(f"{name} has no rows", path=path, remedy="give data with rows, or another split")
+    for column in fields:
+        if column.kind == pa.string() and not column.may_be_null and table.column(column.name).null_count:
+            row = table.column(column.name).is_null().index(True).as_py() + 1
+            raise InputError(f"row {row} of {name} has no {column.name}", path=path, remedy="fill it in")
+    return name, table
+
+
+def chosen_split(folder: DataFolder, split: str) -> str:
+    """Return a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
+
+    The only split replaces a missing split `validation`, `dev` or `test`, which are names that the user did not give.
+    """
+    only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
+    return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
 
 
 def read_graded_folder(path: Path, split: str) -> GradedSet:
@@ -85,7 +127,7 @@ def read_graded_folder(path: Path, split: str) -> GradedSet:
 
 
 def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
-    """Turn the scores of a set, whose name is for the message, into float64 (n,), all finite."""
+    """Convert the scores of a named set to float64 (n,), and refuse infinite and missing ones."""
     try:
         scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -107,7 +149,7 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
     for row, value in enumerate(values):
         if value not in (None, 0, 1):
             problem = f"split `{split}`, row {row}: the label is {str(value)[:50]}"
-            remedy = "1 is a paraphrase, 0 another pair, and nothing an undecided one"
+            remedy = "give 1 for a paraphrase, 0 for another pair, and no label for an undecided pair"
             raise InputError(problem, path=path, remedy=remedy)
     labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
@@ -122,7 +164,7 @@ def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]
 
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """The similarities of one scorer on one set, float64 (n,), all finite."""
+    """A set with the similarities of a scorer, float64 (n,), all finite."""
 
     graded: GradedSet
     similarities: np.ndarray = field(repr=False)
@@ -143,11 +185,7 @@ def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[Score
 
 
 def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Compute the similarity of every pair with any function from n sentence pairs to n numbers.
-
-    A similarity that is not a number (the cosine with a zero vector, where a function leaves it undefined) counts as
-    0, as in SentEval (Conneau and Kiela 2018).
-    """
+    """Compute the similarity of every pair; NaN counts as 0, as in SentEval (Conneau and Kiela 2018)."""
     scored = []
     for graded in sets:
         similarities = np.asarray(similarity(graded.sentences1, graded.sentences2), dtype=np.float64)
@@ -160,7 +198,7 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
 
 
 def sentence_key(text: str) -> str:
-    """Return what two sentences that differ in typography only have in common; the text itself if it has no word."""
+    """Normalize a sentence so that differences of typography vanish; a text without a word stays as it is."""
     return normalize_words(text) or text.strip()
 
 
@@ -176,20 +214,20 @@ def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    numbers: dict[str, int] = {}
+    ids: dict[str, int] = {}
     first, second = (
-        [numbers.setdefault(sentence_key(text), len(numbers)) for text in side] for side in (sentences1, sentences2)
+        [ids.setdefault(sentence_key(text), len(ids)) for text in side] for side in (sentences1, sentences2)
     )
-    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(numbers), len(numbers)))
+    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(ids), len(ids)))
     groups = connected_components(links, directed=False)[1][first]
     _, begins, group = np.unique(groups, return_index=True, return_inverse=True)
     return np.asarray(begins.argsort().argsort()[group])
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
-    """Divide pairs into folds (n,) of similar size, no sentence in two; some are empty where there are fewer groups.
+    """Divide pairs into folds (n,) of similar size, so that no sentence is in two folds.
 
-    The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
+    Each of the :func:`sentence_groups`, the largest first, goes to the fold that is smallest so far.
     """
     groups = sentence_groups(sentences1, sentences2)
     sizes = np.bincount(groups, minlength=1)

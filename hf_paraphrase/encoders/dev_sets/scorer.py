@@ -1,28 +1,35 @@
-"""The development score of an encoder, and the test sets that a finished choice is reported on."""
+"""The development score of an encoder, translation retrieval, and the test sets of a finished encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
 from ...errors import InputError
+from ...text.normalization import normalize_words_all
+from ...vectors.exact_search import find_nearest
 from ...vectors.metrics import average_precision, pearson
 from ...vectors.similarity import cosine_similarities
 from .pair_sets import (
     Encode,
     GradedSet,
+    columns_of,
     read_graded_folder,
     read_labelled_folder,
     require_both_classes,
     score_with_encoder,
 )
-from .pair_tables import columns_of
 from .sts_files import TEST_KEYS, find_sts_sets
-from .translation_retrieval import translation_retrieval
 
 _DEV_PARTS = ("dev", "trial")
 _BITEXT_SIDES = ("source", "target")
+_NUM_NEIGHBORS = 4
+"""The number of neighbours in the margin score (Artetxe and Schwenk 2019)."""
 DevScorer = Callable[[Encode], dict[str, float]]
 
 
@@ -62,14 +69,14 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     """Read the development sets once and return a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets are; a data folder or a CSV, JSON lines or Parquet file of
+        data_dir: A folder with the STS 2016 sets at any depth; a data folder or a CSV, JSON lines or Parquet file of
             pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair; see :func:`dev_sets`); or
             a bitext with a split `validation`.
 
     Returns:
-        A function that takes `encode` (n sentences to an array (n, dim)). It returns Pearson × 100 per set, for labels
-        the average precision × 100, for a bitext the percentage of sentences whose nearest neighbour is their
-        translation (see :mod:`.translation_retrieval`); and under `dev_mean` their unweighted mean.
+        A function that takes `encode` (n sentences to an array (n, dim)). It returns Pearson × 100 per set of scores,
+        the average precision × 100 for labels, or the percentage of sentences whose nearest neighbour is their
+        translation (see :func:`translation_retrieval`) for a bitext; and `dev_mean`, the unweighted mean.
     """
     data_dir = Path(data_dir)
     columns = columns_of(data_dir)
@@ -81,7 +88,7 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
     def score(encode: Encode) -> dict[str, float]:
         scored = score_with_encoder(encode, sets)
-        scores = {item.key: 100.0 * pearson(item.similarities, item.graded.scores) for item in scored}
+        scores = {each.key: 100.0 * pearson(each.similarities, each.graded.scores) for each in scored}
         return {"dev_mean": sum(scores.values()) / len(scores), **scores}
 
     return score
@@ -108,7 +115,61 @@ def _retrieval_scorer(data_dir: Path) -> DevScorer:
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        found = translation_retrieval(sources, targets, encode(sources), encode(targets))
-        return {"dev_mean": found["mean"], **{name: found[name] for name in ("source_to_target", "target_to_source")}}
+        measures = translation_retrieval(sources, targets, encode(sources), encode(targets))
+        directions = ("source_to_target", "target_to_source")
+        return {"dev_mean": measures["mean"], **{name: measures[name] for name in directions}}
 
     return score
+
+
+def translation_retrieval(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    source_vectors: NDArray[np.float32],
+    target_vectors: NDArray[np.float32],
+) -> dict[str, float]:
+    """Search the translation of every sentence, in both directions, by vectors (pairs, dim).
+
+    The nearest sentence is right if some pair contains it as a translation, ignoring case and punctuation. Of several
+    equally near sentences all must be translations. A zero vector, of a sentence without known words, is never right
+    and never among the neighbours. The margin score of x and y is
+
+        cos(x, y) / mean of the cosines of x and of y with their 4 nearest neighbours
+
+    as in equation 1 of Artetxe and Schwenk 2019; LASER calls its errors xsim.
+
+    Returns:
+        The percentages of sentences whose nearest sentence is a translation: `source_to_target`, `target_to_source`
+        and their `mean`; `margin_error`, the percentage whose sentence of the best margin score is no translation, as
+        the mean of both directions; and the number of `pairs`.
+    """
+    if not len(sources):
+        raise ValueError("there are no pairs")
+    keys = []
+    for texts in (sources, targets):
+        words = normalize_words_all(pa.array(texts)).to_pylist()
+        names = [name or text for name, text in zip(words, texts, strict=True)]
+        keys.append(np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64))
+    width = int(keys[1].max()) + 1
+    pair_keys = np.unique(keys[0] * width + keys[1])
+    sides = source_vectors, target_vectors
+    neighbors = [find_nearest(sides[side], sides[1 - side], _NUM_NEIGHBORS, skip_zero=True) for side in (0, 1)]
+    scales = [cosines.mean(axis=1) for _, cosines in neighbors]
+    by_cosine: list[float] = []
+    with_margin: list[float] = []
+    for side, (rows, cosines) in enumerate(neighbors):
+        left, right = (keys[0] * width, keys[1]) if side == 0 else (keys[1], keys[0] * width)
+        is_translation = np.isin(left[:, None] + right[rows], pair_keys)
+        margins = cosines / np.maximum((scales[side][:, None] + scales[1 - side][rows]) / 2, 1e-9)
+        for scores, percentages in ((cosines, by_cosine), (margins, with_margin)):
+            scores = np.where(rows >= 0, scores, -np.inf)
+            is_best = (rows >= 0) & (scores >= scores.max(1, keepdims=True) - 1e-9)
+            percentages.append(100.0 * float((is_best.any(1) & (is_translation | ~is_best).all(1)).mean()))
+    forth, back = by_cosine
+    return {
+        "source_to_target": forth,
+        "target_to_source": back,
+        "mean": (forth + back) / 2,
+        "margin_error": 100.0 - sum(with_margin) / 2,
+        "pairs": len(sources),
+    }

@@ -23,8 +23,7 @@ from ...data.text_blocks import files_below
 from ...data.text_files import StrictLines
 from ...errors import InputError, no_folder
 from ...text.normalization import is_blank
-from .pair_sets import GradedSet, finite_scores
-from .pair_tables import columns_of
+from .pair_sets import GradedSet, columns_of, finite_scores
 
 STS_TASKS: dict[str, tuple[str, ...]] = {
     **{family: SET_NAMES[family] for family in ("STS12", "STS13", "STS14", "STS15")},

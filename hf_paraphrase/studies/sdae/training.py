@@ -18,7 +18,7 @@ from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.backends.torch_module import write_model_files
-from ...encoders.model_folder import card_values, inherited_by_card, sizes_of
+from ...encoders.model_folder import card_values, count_sizes, inherited_by_card
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
@@ -216,7 +216,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
             "dev_loss": scores[-1]["loss"],
             "dev_scores": scores,
             "parameters_in_training": trained,
-            **sizes_of(model),
+            **count_sizes(model),
         },
         template="sdae",
         card={
