@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
+from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
 from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import model_class
@@ -95,7 +95,7 @@ def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts:
 def _batches(model: PreTrainedModel, inputs: ClassifierInputs) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
     """Yield batches of rows of similar length, on the model's device; rows without tokens are among them."""
     lengths = np.maximum(inputs.lengths(), 1)
-    for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
+    for rows in batch_by_length(lengths, len(lengths), _TOKENS_PER_BATCH):
         batch = inputs.batch(np.array(rows), model.config.pad_token_id or 0)
         batch.pop("labels", None)
         yield rows, {name: value.to(model.device) for name, value in batch.items()}

@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ..encoders.backends.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
+from ..encoders.backends.padded_batches import embed_in_padded_batches, evaluation_mode, show_progress
 from ..models.registry import model_class
 from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
 from ..tokenization.ragged_ids import TokenIds
@@ -109,7 +109,7 @@ def encode_sentences(
             pad_token_id=model.config.pad_token_id,
             device=model.device,
         )
-        for _ in with_progress_bar(steps, len(vectors)) if show_progress_bar else steps:
+        for _ in show_progress(steps, len(vectors)) if show_progress_bar else steps:
             pass
     return vectors
 

@@ -19,7 +19,7 @@ from ..artefacts.files import atomic_write_text
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..data.folder import DataFolder, write_split
-from ..encoders.dev_sets.pair_sets import chosen_split
+from ..encoders.dev_sets.pair_sets import choose_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
@@ -138,7 +138,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
         raise UsageError("--label-separator and --threshold need a model of several labels", remedy="leave both out")
     folder = DataFolder(settings.data)
-    split = chosen_split(folder, settings.split)
+    split = choose_split(folder, settings.split)
     table = folder.table(split)
     text_column, column, separator = _as_trained(settings, table.column_names)
     if column is None:

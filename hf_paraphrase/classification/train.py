@@ -9,7 +9,7 @@ import numpy as np
 from ..artefacts.files import quiet_transformers
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import languages_read
-from ..encoders.model_folder import inherited_by_card
+from ..encoders.model_folder import inherit_card_values
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import UsageError
 from ..messages import log
@@ -103,7 +103,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         },
         template="sentence_classifier",
         card={
-            **inherited_by_card(settings.license, settings.model),
+            **inherit_card_values(settings.license, settings.model),
             "languages": languages_read(settings.data, english=False),
             "encoder_name": to_path(settings.model).resolve().name,
             "encoder_type": model.encoder.config.model_type,

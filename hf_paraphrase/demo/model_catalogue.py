@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import model_folder
-from ..encoders.architectures import own_classes
+from ..encoders.architectures import list_own_classes
 from ..encoders.backends.static_table import MODEL2VEC
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import HfParaphraseError, UsageError
@@ -137,5 +137,5 @@ def _is_encoder(folder: Path) -> bool:
     model_type = _settings(folder).get("model_type")
     if (folder / _MODULES).is_file() and model_type not in MODELS:
         return True
-    own = {kind.config_class.model_type for kind in own_classes().values()}
+    own = {kind.config_class.model_type for kind in list_own_classes().values()}
     return model_type in {*SENTENCE_ENCODERS, MODEL2VEC, *own}

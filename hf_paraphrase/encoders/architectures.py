@@ -127,7 +127,7 @@ TRIGRAM = Architecture("avg", options=_AVERAGE, words=False, trigrams=True)
 WORD_TRIGRAM = Architecture("concatenation", trigrams=True)
 
 
-def architecture_of(name: str) -> Architecture:
+def get_architecture(name: str) -> Architecture:
     """Return the architecture of a registered name; a model class of the user reads words and has no options."""
     registered = ENCODERS[name]
     if isinstance(registered, Architecture):
@@ -137,18 +137,18 @@ def architecture_of(name: str) -> Architecture:
     return Architecture(registered)
 
 
-def option_names(options: Any) -> list[str]:
+def list_option_names(options: Any) -> list[str]:
     """Name the fields of a dataclass of options."""
     return [field.name for field in dataclasses.fields(options)]
 
 
-def own_classes() -> dict[str, type[PreTrainedModel]]:
+def list_own_classes() -> dict[str, type[PreTrainedModel]]:
     """Return the registered model classes of users, by their names."""
-    models = [architecture_of(name).model for name in ENCODERS]
+    models = [get_architecture(name).model for name in ENCODERS]
     return {model.__name__: model for model in models if not isinstance(model, str)}
 
 
-def third_party_type(folder: Path) -> str | None:
+def read_third_party_type(folder: Path) -> str | None:
     """Return the model type of a folder of transformers or sentence-transformers; None for our types."""
     path = folder / "config.json"
     model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
@@ -156,13 +156,13 @@ def third_party_type(folder: Path) -> str | None:
         # Modules of sentence-transformers need no configuration of transformers.
         files = ("modules.json",) if path.is_file() else ("modules.json", "adapter_config.json")
         return "sentence-transformers" if any((folder / file).is_file() for file in files) else None
-    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
+    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in list_own_classes().values())}
     return None if str(model_type) in ours else str(model_type)
 
 
-def encoder_class(folder: Path) -> type[PreTrainedModel]:
+def find_encoder_class(folder: Path) -> type[PreTrainedModel]:
     """Return the model class of a folder of this package or of a user's class."""
-    classes = {own.config_class.model_type: own for own in own_classes().values()}
+    classes = {own.config_class.model_type: own for own in list_own_classes().values()}
     types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     return model_class(model_type) if model_type in SENTENCE_ENCODERS else classes[model_type]
@@ -171,7 +171,7 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
 def is_of_transformers(model: Any) -> bool:
     """Return whether a model is of a class of transformers, or of trusted code of a repository."""
     return type(model).__module__.partition(".")[0] in ("transformers", "transformers_modules") and not isinstance(
-        model, tuple(own_classes().values())
+        model, tuple(list_own_classes().values())
     )
 
 
@@ -211,12 +211,12 @@ def new_encoder(
     """Make an encoder with random weights.
 
     `hidden_size` is the size of the sentence embedding, or of each part of a concatenation, and `embedding_size` the
-    size of the word vectors. Each defaults to the other, and both to 300. Settings of None keep the default of the
-    configuration.
+    size of the word vectors. An unset size equals the set one, and both default to 300. Settings of None keep the
+    default of the configuration.
     """
     from transformers import set_seed
 
-    architecture = architecture_of(name)
+    architecture = get_architecture(name)
     tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
     if architecture.own_embedding_size:

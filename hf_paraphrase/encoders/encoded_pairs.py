@@ -103,7 +103,7 @@ class TokenArrays:
         """Add sentences."""
         self._tokens.append(ids.ids)
         self._lengths.append(ids.lengths)
-        self._keys.append(token_keys(ids))
+        self._keys.append(hash_token_ids(ids))
         self.num_sentences += len(ids.lengths)
 
     def finish(self) -> Sentences:
@@ -111,7 +111,7 @@ class TokenArrays:
         return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
 
 
-def token_keys(ids: TokenIds) -> NDArray[np.int64]:
+def hash_token_ids(ids: TokenIds) -> NDArray[np.int64]:
     """Compute a 64-bit hash of each token sequence (texts,).
 
     Among a hundred million texts two share a hash with a probability of about 1/4000; they are then no negatives of
@@ -172,7 +172,7 @@ def encode_pairs(
     `labelled` keeps the labels, or else the scores. Otherwise pairs labelled as no paraphrases are left out.
     `positive_label` is an unusual label that means paraphrase.
     """
-    tokenize = tokenizing(tokenizer)
+    tokenize = make_tokenize_function(tokenizer)
     source = PairRows(pairs, split, positive_label=positive_label)
     # A score does not say whether a pair is a paraphrase.
     graded = source.label or (source.score if labelled else None)
@@ -190,7 +190,7 @@ def encode_pairs(
     without_labels: set[bool] = set()
     arrays, given = TokenArrays(scratch), TokenArrays(scratch)
     for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
-        labels = _grades(batch, source, start, graded, labelled=labelled)
+        labels = _read_grades(batch, source, start, graded, labelled=labelled)
         if graded and batch.num_rows and not labelled:
             without_labels.add(batch.column(graded).null_count == batch.num_rows)
             if len(without_labels) > 1:
@@ -228,7 +228,7 @@ def encode_pairs(
     )
 
 
-def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
+def make_tokenize_function(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     """Return the function that computes token ids, with special tokens for a transformer only."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
         return lambda texts: tokenizer.token_ids(texts)
@@ -237,7 +237,7 @@ def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     return lambda texts: ids_of(backend, texts, lookup)
 
 
-def _grades(
+def _read_grades(
     batch: pa.RecordBatch, source: PairRows, start: int, column: str | None, *, labelled: bool
 ) -> NDArray[np.float32]:
     """Read the degree of paraphrase of each pair, which is 1 without a column of labels or scores."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -52,7 +52,7 @@ def _as_array(values: Any) -> NDArray[Any]:
 
 
 class EncoderPool:
-    """Processes with an encoder each, one per device; a context manager that stops them."""
+    """Processes with an encoder each, one per device."""
 
     def __init__(self, encoder: Any, devices: Sequence[str]) -> None:
         if not devices:
@@ -68,12 +68,6 @@ class EncoderPool:
         self.devices = list(devices)
         self.executor = ProcessPoolExecutor(len(devices), context, _start_worker, (encoder, queue))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Stop the processes."""
         self.executor.shutdown(cancel_futures=True)
@@ -87,7 +81,7 @@ def encode_in_processes(
     options: Mapping[str, Any],
 ) -> NDArray[np.float32]:
     """Embed texts with a pool, or with a new one for a list of devices, float32 (texts, dim)."""
-    with nullcontext(pool) if isinstance(pool, EncoderPool) else EncoderPool(encoder, pool) as processes:
+    with nullcontext(pool) if isinstance(pool, EncoderPool) else closing(EncoderPool(encoder, pool)) as processes:
         per_process = -(-len(texts) // (len(processes.devices) * _CHUNKS_PER_PROCESS))
         size = chunk_size or max(1, min(per_process, _LARGEST_CHUNK))
         check_counts(chunk_size=size)

@@ -6,7 +6,7 @@ import copy
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -27,11 +27,11 @@ from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings, words_of_tokens
 from .architectures import (
     DROPOUTS,
-    architecture_of,
     check_own_class,
-    encoder_class,
+    find_encoder_class,
+    get_architecture,
     new_encoder,
-    third_party_type,
+    read_third_party_type,
 )
 from .backends.batch_tokenizer import InputProcessing
 from .backends.sentence_transformers_files import is_onnx_folder
@@ -106,13 +106,13 @@ def load_vocabulary(
     return tokenizer, read_initial_vectors(initial_vectors, list(words), first=0, pieces=pieces, **options)
 
 
-def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
+def stream_sentences(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
     """Stream the sentences of pairs, for each block the first and then the second sentences."""
     blocks = iterate_pairs(pairs, max_pairs=max_pairs, seed=seed)
     return chain.from_iterable(chain(first, second) for first, second in blocks)
 
 
-def untrained_encoder(
+def make_untrained_encoder(
     name: str,
     pairs: EncodedPairs | PairSource,
     tokenizer: PreTrainedTokenizerBase | None = None,
@@ -120,22 +120,22 @@ def untrained_encoder(
     seed: int = 0,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Make an encoder with random weights for some pairs."""
-    if architecture_of(name).trigrams:
+    if get_architecture(name).trigrams:
         raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
     if tokenizer is None:
         if isinstance(pairs, EncodedPairs | Iterator):
             remedy = "give a tokenizer as processing_class"
             raise UsageError("cannot build a vocabulary: no training sentences", remedy=remedy)
-        tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocab_size=200_000)
+        tokenizer, _ = word_level_vocabulary(stream_sentences(pairs), min_frequency=2, vocab_size=200_000)
     return new_encoder(name, EncoderVocabulary(tokenizer), seed=seed), tokenizer
 
 
-def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
+def make_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
     """Build or open the tokenizer, and read or make the initial vectors of its words."""
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
-    architecture = architecture_of(settings.model_type)
+    architecture = get_architecture(settings.model_type)
     options: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
         "dimension": None if architecture.own_embedding_size else settings.hidden_size,
@@ -167,7 +167,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
     return EncoderVocabulary(words, words, vectors)
 
 
-def untrained_model(
+def make_untrained_model(
     settings: Any,
     vocabulary: EncoderVocabulary,
     counts: Callable[[int], NDArray[np.int64]],
@@ -176,7 +176,7 @@ def untrained_model(
 ) -> tuple[PreTrainedModel, Coverage | None]:
     """Make the encoder with its initial vectors, and count the words that have one (None without such vectors)."""
     vectors = vocabulary.vectors
-    architecture = architecture_of(settings.model_type)
+    architecture = get_architecture(settings.model_type)
     # The tokenizer of trigrams skips unknown trigrams itself.
     options = [name for name in architecture.options if architecture.words or name != "skip_unknown"]
     model = new_encoder(
@@ -209,15 +209,23 @@ def prepare_encoder(
     from .sentence_encoder import SentenceEncoder
 
     if settings.initial_model is not None:
-        encoder = _initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
+        encoder = as_trainable_encoder(model_folder(settings.initial_model, any_type=True))
+        config = encoder.model.config
+        for option in DROPOUTS:
+            rate = getattr(settings, option)
+            if hasattr(encoder.model, "embeddings") and hasattr(config, option):
+                setattr(config, option, rate or 0.0)
+            elif rate:
+                what = f"{flag(option)} is not for a model of type `{config.model_type}`"
+                raise UsageError(what, remedy="leave it out")
         return encoder, encode(encoder), None
-    vocabulary = new_vocabulary(settings, sentences)
+    vocabulary = make_vocabulary(settings, sentences)
     encoded = encode(vocabulary.tokenizer)
-    model, coverage = untrained_model(settings, vocabulary, partial(counts, encoded), seed=settings.seed)
+    model, coverage = make_untrained_model(settings, vocabulary, partial(counts, encoded), seed=settings.seed)
     return SentenceEncoder(model, vocabulary.tokenizer), encoded, coverage
 
 
-def initial_type(name: str | os.PathLike[str]) -> str:
+def read_initial_type(name: str | os.PathLike[str]) -> str:
     """Return the type of encoder of a folder, as in :data:`~hf_paraphrase.registry.ENCODERS`.
 
     The tokenizer distinguishes averages of words and of character trigrams, which are of one class. A table of another
@@ -226,15 +234,15 @@ def initial_type(name: str | os.PathLike[str]) -> str:
     folder = model_folder(name, any_type=True)
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
-    third_party = third_party_type(folder)
+    third_party = read_third_party_type(folder)
     if third_party in (None, "sentence-transformers"):
         table = read_static(folder)
         if table is not None and not table.has_tokenizer:
             return "avg"  # of model2vec, or a StaticEmbedding
     if third_party is not None:
         return third_party
-    model_class = encoder_class(folder)
-    types = [name for name in ENCODERS if architecture_of(name).model_class is model_class]
+    model_class = find_encoder_class(folder)
+    types = [name for name in ENCODERS if get_architecture(name).model_class is model_class]
     if not types:
         model_type = model_class.config_class.model_type
         remedy = "give a folder that train-encoder made"
@@ -242,20 +250,8 @@ def initial_type(name: str | os.PathLike[str]) -> str:
     if len(types) > 1:
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
-        types = [name for name in types if architecture_of(name).trigrams == trigrams] or types
+        types = [name for name in types if get_architecture(name).trigrams == trigrams] or types
     return types[0]
-
-
-def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
-    """Open the encoder to continue from, with the dropouts of this training."""
-    encoder = as_trainable_encoder(model_folder(name, any_type=True))
-    config = encoder.model.config
-    for option, rate in dropouts.items():
-        if hasattr(encoder.model, "embeddings") and hasattr(config, option):
-            setattr(config, option, rate or 0.0)
-        elif rate:
-            raise UsageError(f"{flag(option)} is not for a model of type `{config.model_type}`", remedy="leave it out")
-    return encoder
 
 
 def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:

@@ -41,7 +41,7 @@ def read_initial_vectors(
         words: The distinct words.
         first: Read the first N words of a source with a table, too.
         dimension: The number of components; for a distilled encoder the number to keep (256 if None).
-        pieces: The vocabulary of the new model by id, for :func:`table_vectors`.
+        pieces: The vocabulary of the new model by id, for :func:`read_table_vectors`.
         show_progress_bar: Show the progress of a sentence encoder on standard error.
     """
     path = fetched_folder(source) or Path(source)
@@ -52,7 +52,7 @@ def read_initial_vectors(
         encoder = SentenceEncoder.from_pretrained(path)
         if not hasattr(encoder.model, "embeddings"):
             return _distilled(encoder, words, dimension or DISTILLED_DIMENSION, show_progress_bar)
-        vectors = table_vectors(encoder, words, first=first, pieces=pieces)
+        vectors = read_table_vectors(encoder, words, first=first, pieces=pieces)
     else:
         vectors = read_word_vectors(path, set(words), first=first)
     size = vectors.matrix.shape[1]
@@ -62,7 +62,7 @@ def read_initial_vectors(
     return vectors
 
 
-def table_vectors(
+def read_table_vectors(
     encoder: SentenceEncoder, words: Sequence[str], *, first: int = 0, pieces: Sequence[str] | None = None
 ) -> WordVectors:
     """Read the vectors of words, and of the unknown word (:data:`UNKNOWN_WORDS`), from the table of an encoder.
@@ -106,7 +106,7 @@ def _sums_of_pieces(
     bags = word * parts + np.searchsorted(np.cumsum(sizes), ids, side="right")
     counts = np.bincount(bags, minlength=len(words) * parts).reshape(-1, parts, 1)
     token_ids = TokenIds(ids, ends_of(np.bincount(word, minlength=len(words))))
-    means = MeanPooler(table, part_sizes=sizes).prepared(len(words))(*token_ids)
+    means = MeanPooler(table, {"vocab_sizes": sizes}).prepared(len(words))(*token_ids)
     sums = means.reshape(len(words), parts, -1) * counts.astype(np.float32)
     if weights is not None:
         lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))
@@ -143,17 +143,17 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
         kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
         what = f"{most} {kind} do not give vectors of {size} components"
         raise InputError(what, remedy=f"give --hidden-size {most} or less")
-    return WordVectors(list(words), principal_components(vectors, size))
+    return WordVectors(list(words), project_on_principal_components(vectors, size))
 
 
-def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+def project_on_principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
     """Project centred vectors on the directions of maximum variance, as `PCA` of scikit-learn up to signs."""
     centred = vectors - vectors.mean(0, dtype=np.float64)
-    projected: NDArray[np.float64] = centred @ principal_axes(centred, dimension)
+    projected: NDArray[np.float64] = centred @ compute_principal_axes(centred, dimension)
     return projected.astype(np.float32)
 
 
-def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:
+def compute_principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:
     """Compute the directions (components, count) of the largest sums of squares of vectors (rows, components).
 
     They are orthonormal, in descending order; the largest entry of each is positive.

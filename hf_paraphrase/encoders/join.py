@@ -96,14 +96,14 @@ class JoinSettings(Settings):
 def join(settings: JoinSettings) -> SentenceEncoder:
     """Concatenate averages of token vectors into one encoder and write its folder, with card and record."""
     from .backends.torch_module import write_model_files
-    from .model_folder import card_values, count_sizes, name_on_card
+    from .model_folder import collect_card_values, count_sizes, find_card_name
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
     with Artefact(
         settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        averages = {name: _average(folder) for name, folder in folders.items()}
+        averages = {name: _open_average(folder) for name, folder in folders.items()}
         sizes = {name: table.shape[1] for name, (_, table) in averages.items()}
         size, *others = set(sizes.values())
         if others:
@@ -116,7 +116,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
         if settings.text:
             corpora = [SentenceCorpus(Path(source)) for source in settings.text]
             with naming(settings.text[0]):
-                averages[BASELINE] = random_trigrams(
+                averages[BASELINE] = make_random_trigrams(
                     (text for corpus in corpora for block in corpus.blocks() for text in block if text),
                     dimension=size,
                     max_size=settings.vocab_size or None,
@@ -125,9 +125,9 @@ def join(settings: JoinSettings) -> SentenceEncoder:
                 )
         parts = [averages[name] for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
-        model, tokenizer = _joined(parts, weights)
+        model, tokenizer = _concatenate(parts, weights)
         write_model_files(artefact.staging, model, tokenizer)
-        names = [name if name == BASELINE else name_on_card(folders[name]) for name in settings.model]
+        names = [name if name == BASELINE else find_card_name(folders[name]) for name in settings.model]
         described = [
             {"name": name, "vectors": len(table), "share": weight / sum(weights)}
             for name, (_, table), weight in zip(names, parts, weights, strict=True)
@@ -135,7 +135,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
         metadata = [inherited_metadata(folder) for folder in folders.values()]
         licenses = {license for entry in metadata for license in entry["license"] or [UNKNOWN_LICENSE]}
         card = {
-            **card_values(model, Path(settings.output).name),
+            **collect_card_values(model, Path(settings.output).name),
             "languages": list(dict.fromkeys(language for entry in metadata for language in entry["language"])),
             "parts": [tuple(part.values()) for part in described],
             "baseline": BASELINE,
@@ -148,7 +148,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(settings.output)
 
 
-def _average(folder: Path) -> Part:
+def _open_average(folder: Path) -> Part:
     """Open the tokenizer and the table of an average."""
     from ..models.modeling_avg import AvgModel
 
@@ -165,7 +165,7 @@ def _average(folder: Path) -> Part:
     return encoder.tokenizer, table
 
 
-def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
+def _concatenate(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
     """Make the model and the tokenizer of the concatenation."""
     import torch
 
@@ -188,7 +188,7 @@ def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def random_trigrams(
+def make_random_trigrams(
     sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
 ) -> Part:
     """Make a tokenizer over the most frequent trigrams of a text, and a random vector for each of them, by its id.
@@ -203,11 +203,11 @@ def random_trigrams(
     table = np.zeros((len(ids), dimension), np.float32)
     for trigram, count in counts.items():
         weight = constant / (constant + count / total)
-        table[ids[trigram]] = weight / dimension**0.5 * random_vector(trigram, dimension, seed)
+        table[ids[trigram]] = weight / dimension**0.5 * draw_random_vector(trigram, dimension, seed)
     return tokenizer, table
 
 
-def random_vector(text: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
+def draw_random_vector(text: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
     """Draw standard normal numbers (dimension,) that depend only on a text and a seed."""
     generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(text.encode(), seed=seed)))
     return generator.standard_normal(dimension)

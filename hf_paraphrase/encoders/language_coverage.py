@@ -5,6 +5,7 @@ The embeddings of such texts depend only on their digits and punctuation, so all
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections import Counter
@@ -16,9 +17,10 @@ import numpy as np
 
 from .backends.base import Backend, TokenBackend
 
-MAX_SHARE = 0.1
+MAX_FRACTION = 0.1
 """The fraction of unreadable texts above which the user is warned."""
 _SAMPLE, _TEXTS = 64, 4096
+_LOGGER = logging.getLogger(__name__)
 _SCRIPTS = {
     "CYRILLIC": "ab av ba be bg ce cv kk ky mk mn ru sr tg tt uk",
     "ARABIC": "ar ckb fa ps sd ug ur",
@@ -64,7 +66,7 @@ class UnreadableTexts:
     @property
     def are_many(self) -> bool:
         """Whether to warn the user."""
-        return self.num_unreadable > MAX_SHARE * self.num_texts
+        return self.num_unreadable > MAX_FRACTION * self.num_texts
 
     def __str__(self) -> str:
         fraction = self.num_unreadable / max(self.num_texts, 1)
@@ -75,7 +77,7 @@ class UnreadableTexts:
 
 
 class LanguageCoverage:
-    """Checks a sample of the texts that an encoder is given."""
+    """Checks a sample of the texts that an encoder is given, and warns once if it cannot read many of them."""
 
     def __init__(self, folder: Path | None) -> None:
         languages = [] if folder is None else read_card_languages(folder)
@@ -84,13 +86,16 @@ class LanguageCoverage:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
         self.num_checked, self.has_warned = 0, False
 
-    def check(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts | None:
-        """Count the unreadable texts of a sample; return None once enough texts were checked."""
-        if self.num_checked >= _TEXTS or not len(texts):
-            return None
+    def check(self, backend: Backend, texts: Sequence[str]) -> None:
+        """Warn once if many texts are in a language that the encoder does not read."""
+        if self.has_warned or self.num_checked >= _TEXTS or not len(texts):
+            return
         sample = [text for text in texts[:: -(-len(texts) // _SAMPLE)] if text]
         self.num_checked += len(sample)
-        return self.find_unreadable(backend, sample)
+        unreadable = self.find_unreadable(backend, sample)
+        if unreadable.are_many:
+            self.has_warned = True
+            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", unreadable)
 
     def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
         """Count the texts in a script that the card does not list, or of mostly unknown tokens."""

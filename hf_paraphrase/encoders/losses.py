@@ -44,7 +44,7 @@ def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
     return name in [parameter.name for parameter in parameters[1:]]
 
 
-def loss_options(loss: type[nn.Module]) -> dict[str, Any]:
+def list_loss_options(loss: type[nn.Module]) -> dict[str, Any]:
     """Return the options of a class of losses, and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(loss).parameters.items()}
 

@@ -22,7 +22,7 @@ from .backends.static_table import StaticTable
 from .backends.torch_module import TorchModule, needs_own_code
 
 
-def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
+def inherit_card_values(license: str | None, *starts: str | None) -> dict[str, Any]:
     """Return the license and the base model of weights that started from folders, by default of the first folder."""
     folders = [fetched_folder(start) or Path(start) for start in starts if start is not None]
     folder = next((folder for folder in folders if folder.is_dir()), None)
@@ -36,7 +36,7 @@ def _read_metadata(folder: Path) -> dict[str, Any]:
     return {**metadata, "base_model": name.partition("@")[0]} if "/" in name else metadata
 
 
-def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
+def describe_dev_score(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:
     """Describe the best development score as a measurement."""
     retrieval = any("source_to_target" in entry for entry in scores)
     name = "precision at 1 (%; nearest sentence of the other language, mean of both directions; it chose the epoch)"
@@ -60,7 +60,7 @@ def count_sizes(model: Any) -> dict[str, int]:
     }
 
 
-def card_values(model: Any, name: str) -> dict[str, Any]:
+def collect_card_values(model: Any, name: str) -> dict[str, Any]:
     """Return the values of every card of an encoder."""
     config = getattr(model, "config", None)
     described = {"model_type": "sentence-transformers"} if config is None else config.to_dict()
@@ -74,7 +74,7 @@ def card_values(model: Any, name: str) -> dict[str, Any]:
     }
 
 
-def name_on_card(name: str | os.PathLike[str]) -> str:
+def find_card_name(name: str | os.PathLike[str]) -> str:
     """Return the name on a card of the model that another one comes from."""
     folder = model_folder(name, any_type=True)
     return repository_name(folder) or folder.resolve().name
@@ -96,17 +96,17 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
     ) as artefact:
         backend.save(artefact.staging, {**encoder.options, "truncate_dim": truncate_dim})
         values = {
-            **card_values(backend.model, artefact.target.name),
+            **collect_card_values(backend.model, artefact.target.name),
             "hidden_size": encoder.dimension,
             "truncate_dim": encoder.truncate_dim,
-            **card_of_source(source, artefact.staging),
+            **describe_source(source, artefact.staging),
             "is_trained": False,
         }
         artefact.finish(card=Card("saved_encoder", values, kind="model_cards"))
     return Path(output)
 
 
-def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
+def describe_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
     """Return the values of a card about the source of an encoder, and copy the record of the source to `staging`."""
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}

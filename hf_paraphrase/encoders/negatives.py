@@ -80,7 +80,7 @@ def admissible_negatives(
     """Return which sentences may be the negative of the sentences `begin` to `end`, bool (end - begin, sentences).
 
     These are the unrelated sentences on `both` sides of pairs (the reference code), or on the `opposite` side only
-    (Wieting and Gimpel 2017), to which further sentences belong for first sentences.
+    (Wieting and Gimpel 2017). Further sentences count as second sentences.
     """
     admissible = torch.ones(end - begin, sentences, dtype=torch.bool, device=device)
     row, related = groups.related(begin, end)
@@ -176,7 +176,7 @@ def mine_hard_negatives(
         np.unique(np.array(side, object), return_inverse=True) for side in (first, second)
     )
     query_vectors, corpus_vectors = (unit_rows(encoder.encode(side.tolist())) for side in (queries, corpus))
-    # Related sentences are among the nearest.
+    # The nearest sentences include related ones.
     num_candidates = max(range_max or 0, range_min + num_negatives + _NUM_CANDIDATES - 1)
     nearest, cosines = find_nearest(query_vectors, corpus_vectors, num_candidates)
     own = (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)

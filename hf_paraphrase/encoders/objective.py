@@ -104,8 +104,8 @@ class MegaBatch:
 class PairObjective(Objective):
     """The loss of pairs (Wieting et al. 2017, equations 2 to 5), with negatives from the batch or a mega-batch.
 
-    With several processes, the batch and the negatives are joint: all processes return the loss of the joint batch,
-    and the mean of their gradients is its gradient. `lambda_w` pulls word vectors back to `start`.
+    Several processes share the batch and its negatives: all return the loss of the joint batch, and the mean of their
+    gradients is its gradient. `lambda_w` pulls word vectors back to `start`.
     """
 
     mega_batch: MegaBatch | None = None

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError, choice_of
 from ..registry import TRUST_REMOTE_CODE
+from ..text.normalization import is_blank
+from ..tokenization.fast_tokenize import list_of_texts
 from ..tokenization.ragged_ids import TokenIds
 from ..vectors.checks import check_counts
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
 from .backends.base import Backend, EmbeddingJob, LoadingOptions, TokenBackend
 from .backends.batch_tokenizer import InputProcessing
 from .backends.opening import fetch_folder, find_best_device, make_backend, open_backend
-from .backends.padded_batches import with_progress_bar
+from .backends.padded_batches import show_progress
 from .backends.sentence_transformers_files import read_options
 from .backends.static_table import StaticTable
 from .encoder_interfaces import (
@@ -58,14 +60,12 @@ class SentenceEncoder(EncoderInterfaces):
             a repository of the Hub; or a model object: of transformers, or a module whose `forward` returns
             `pooler_output` (texts, dim).
         tokenizer: The fast tokenizer of a model object.
-        device: The device to compute on, such as `cuda`. None chooses the best device for a PyTorch model that is
-            opened, the CPU for a static table or an ONNX graph, and the present device of a model object.
-        prompts: Texts to put before inputs, by name. They are added to the prompts of the folder.
+        device: The device to compute on. By default a PyTorch model is opened on the best device, a static table or an
+            ONNX graph on the CPU, and a model object stays on its device.
+        prompts: Texts to put before inputs, by name, besides the prompts of the folder.
         default_prompt_name: The prompt of `encode` if the call names none.
-        truncate_dim: Keep the first N components of each embedding. The components of a joined encoder begin with its
-            first part.
-        similarity_fn_name: `cosine`, `dot`, `euclidean` or `manhattan`; None for the function of the folder, else
-            `cosine`.
+        truncate_dim: Keep the first N components of each embedding.
+        similarity_fn_name: `cosine` (default), `dot`, `euclidean` or `manhattan`.
         processing: The steps before the tokenizer and after the model, for a model object.
         backend: `onnx` for the ONNX graph of a folder, `torch` for a PyTorch module; None chooses the fastest one.
         revision: The branch, tag or commit of a repository; `main` by default.
@@ -73,8 +73,7 @@ class SentenceEncoder(EncoderInterfaces):
         cache_folder: The cache of the Hub's client.
         local_files_only: Use files in the cache only.
         dtype: The type of a third-party transformer's weights, such as `bfloat16`, `bf16` or `auto`.
-        trust_remote_code: Run the code of the folder; None for the setting of `hf-paraphrase --trust-remote-code`,
-            by default no.
+        trust_remote_code: Run the code of the folder; by default only with `hf-paraphrase --trust-remote-code`.
         model_kwargs: More arguments for `AutoModel.from_pretrained`.
         tokenizer_kwargs: More arguments for `AutoTokenizer.from_pretrained`.
 
@@ -341,7 +340,13 @@ class SentenceEncoder(EncoderInterfaces):
         prompt, is_single = self.choose_prompt(prompt, prompt_name), isinstance(inputs, str)
         texts = self.prepare(inputs)
         if output_value != "sentence_embedding":
-            return self._token_embeddings(texts, prompt, batch_size, output_value, is_single)
+            if output_value != "token_embeddings":
+                what = f"the output value `{output_value}` is not supported"
+                raise UsageError(what, remedy="use sentence_embedding or token_embeddings")
+            from .backends.torch_module import compute_token_vectors
+
+            token_vectors = compute_token_vectors(self._token_backend, texts, prompt, batch_size)
+            return token_vectors[0] if is_single else token_vectors
         options: dict[str, Any] = {"prompt": prompt, "task": task, "batch_size": batch_size}
         options |= {"truncate_dim": truncate_dim, "normalize": normalize_embeddings}
         if pool is not None or isinstance(device, list):
@@ -376,12 +381,12 @@ class SentenceEncoder(EncoderInterfaces):
         With `needs_known_words` every text without a known word embeds to zeros, also by a transformer.
         """
         check_counts(batch_size=batch_size)
-        self._check_languages(texts)
+        self._languages.check(self.backend, texts)
         vectors = np.zeros((len(texts), truncate_dim or self.dimension), np.float32)
         prompt, task = self.choose_prompt(prompt), task or self._task
         job = EmbeddingJob(vectors, self.processing, normalize, prompt, task, batch_size, needs_known_words)
         steps = self.backend.embed(texts, job)
-        self._finish(with_progress_bar(steps, len(texts)) if show_progress_bar else steps)
+        self._finish(show_progress(steps, len(texts)) if show_progress_bar else steps)
         return vectors
 
     def encode_token_ids(
@@ -397,29 +402,17 @@ class SentenceEncoder(EncoderInterfaces):
         self._finish(self._token_backend.embed_tokens(lambda rows: ids.part(rows.start, rows.stop), blocks, job))
         return vectors
 
-    def _token_embeddings(self, texts: list[str], prompt: str, batch_size: int, output: Any, is_single: bool) -> Any:
-        if output != "token_embeddings":
-            what = f"the output value `{output}` is not supported"
-            raise UsageError(what, remedy="use sentence_embedding or token_embeddings")
-        from .backends.torch_module import compute_token_vectors
-
-        vectors = compute_token_vectors(self._token_backend, texts, prompt, batch_size)
-        return vectors[0] if is_single else vectors
-
     def prepare(self, texts: Any) -> list[str]:
         """Return one text or several as a list, in which a text of invisible characters is empty."""
-        return self.processing.list_texts(texts)
+        listed = list_of_texts(list(texts) if isinstance(texts, Iterator) else texts)
+        if self.processing.blank_is_empty:
+            for row in [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]:
+                listed[row] = ""
+        return listed
 
     def find_unreadable_texts(self, texts: Texts) -> UnreadableTexts:
         """Count texts in a script that the card of the encoder does not list, or of mostly unknown words."""
         return self._languages.find_unreadable(self.backend, self.prepare(texts))
-
-    def _check_languages(self, texts: list[str]) -> None:
-        """Warn once if many texts are in a language that the encoder does not read."""
-        coverage = self._languages
-        if not coverage.has_warned and (unreadable := coverage.check(self.backend, texts)) and unreadable.are_many:
-            coverage.has_warned = True
-            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", unreadable)
 
     def _finish(self, steps: Iterator[int]) -> None:
         """Do all steps of a job, and log its warnings."""

@@ -17,7 +17,7 @@ from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .architectures import option_names
+from .architectures import list_option_names
 from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     with TrainingRun(settings, command="train-encoder", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
-    return finished_encoder(settings.output)
+    return open_finished_encoder(settings.output)
 
 
-def finished_encoder(output: str) -> SentenceEncoder:
+def open_finished_encoder(output: str) -> SentenceEncoder:
     """Open a trained encoder, with the `results` of its record."""
     from .sentence_encoder import SentenceEncoder
 
@@ -53,7 +53,7 @@ def finished_encoder(output: str) -> SentenceEncoder:
     return encoder
 
 
-def dev_evaluator(dev_data: str | None) -> Evaluator | None:
+def make_dev_evaluator(dev_data: str | None) -> Evaluator | None:
     """Return the function that scores an encoder on a dev set."""
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
@@ -64,11 +64,11 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
     return lambda encoder: score(encoder.encode)
 
 
-def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
+def make_trainer_arguments(settings: EncoderSettings) -> dict[str, Any]:
     """Return the arguments of the Trainer: the loss, batches, learning rate and intervals."""
     is_warm = settings.lr_scheduler == "constant" and settings.warmup > 0
     arguments = {
-        **{name: getattr(settings, name) for name in option_names(LossSettings)},
+        **{name: getattr(settings, name) for name in list_option_names(LossSettings)},
         "num_train_epochs": settings.epochs or 0.0,
         "per_device_train_batch_size": settings.batch_size,
         "learning_rate": settings.learning_rate or 0.0,
@@ -91,16 +91,19 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     from transformers import EarlyStoppingCallback
 
     from .encoded_pairs import EncodedPairs
-    from .encoder_vocabulary import prepare_encoder, sentences_of
+    from .encoder_vocabulary import prepare_encoder, stream_sentences
     from .trainer import EncoderTrainer, EncoderTrainingArguments
 
-    evaluator = dev_evaluator(settings.dev_data)
+    evaluator = make_dev_evaluator(settings.dev_data)
     sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     with naming(settings.pairs):
         encoder, pairs, coverage = prepare_encoder(
-            settings, partial(sentences_of, settings.pairs, **sample), partial(_pairs, settings), EncodedPairs.counts
+            settings,
+            partial(stream_sentences, settings.pairs, **sample),
+            partial(_encode_pairs, settings),
+            EncodedPairs.counts,
         )
-    log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
+    log(f"{settings.model_type}: {len(pairs)} pairs, {describe_size(encoder.model, coverage)}")
     # If all pairs have the sentences of the first pair, no sentence can be a negative.
     if pairs.labels is None and pairs.negatives is None and np.isin(pairs.keys, pairs.keys[:2]).all():
         what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
@@ -110,14 +113,14 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
         callbacks = [EarlyStoppingCallback(settings.patience)]
         # Early stopping depends on the scores before a resume.
         stopping = {"restore_callback_states_from_checkpoint": True}
-    arguments = run.arguments(EncoderTrainingArguments, **trainer_settings(settings), **stopping)
+    arguments = run.arguments(EncoderTrainingArguments, **make_trainer_arguments(settings), **stopping)
     trainer = EncoderTrainer(encoder, arguments, pairs, evaluator=evaluator, callbacks=callbacks, report=show_line)
     run.train(trainer)
     if run.writes:
         _write(settings, run, trainer, pairs, coverage)
 
 
-def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
+def _encode_pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     """Tokenize the pairs with a tokenizer, or as an encoder does."""
     from .encoded_pairs import encode_pairs
     from .losses import LABELS, loss_requires
@@ -129,7 +132,7 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
         source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)
     labelled = loss_requires(LOSSES[settings.loss], LABELS)
     labels: dict[str, Any] = {"labelled": labelled, "positive_label": settings.positive_label}
-    pairs = encode_pairs(source, tokenizer, **labels, scratch=scratch_folder(settings.output), **sample)
+    pairs = encode_pairs(source, tokenizer, **labels, scratch=find_scratch_folder(settings.output), **sample)
     if pairs.dropped:
         log(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
@@ -137,7 +140,7 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     return pairs
 
 
-def scratch_folder(output: str | Path) -> Path:
+def find_scratch_folder(output: str | Path) -> Path:
     """Return the nearest existing folder above an output, whose disk has space for large files."""
     return next(folder for folder in Path(output).absolute().parents if folder.is_dir())
 
@@ -149,9 +152,9 @@ def show_line(text: str) -> None:
     tqdm.write(text, file=sys.stderr)
 
 
-def described_size(model: Any, coverage: Coverage | None) -> str:
+def describe_size(model: Any, coverage: Coverage | None) -> str:
     """Describe the vectors of an encoder, and the coverage of its initial vectors."""
-    described = f"{model.config.vocab_size:,} token vectors of {_token_size(model)} components"
+    described = f"{model.config.vocab_size:,} token vectors of {_count_components(model)} components"
     return described if coverage is None else f"{described}; {coverage}"
 
 
@@ -164,7 +167,7 @@ def _write(
 ) -> None:
     from ..data.pair_rows import PairRows
     from .losses import describe_loss
-    from .model_folder import name_on_card
+    from .model_folder import find_card_name
 
     bitext = "source" in PairRows(settings.pairs).sides
     results = {
@@ -174,19 +177,19 @@ def _write(
     }
     start = settings.initial_vectors
     card = {
-        "languages": _languages(settings, bitext),
+        "languages": _find_languages(settings, bitext),
         "bitext": bitext,
         "pairs_name": to_path(settings.pairs).name,
         "epochs": f"{trainer.args.num_train_epochs:g}",
         "initial_vectors": "random" if start is None else f"{to_path(start).name} ({coverage})",
-        "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
+        "initial_model": None if settings.initial_model is None else find_card_name(settings.initial_model),
         "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
         **describe_loss(trainer.loss),
     }
     write_encoder(settings, run, trainer, coverage, template="encoder", results=results, card=card)
 
 
-def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
+def _find_languages(settings: EncoderSettings, bitext: bool) -> list[str]:
     """Return the languages of the pairs, or else the languages of the initial model."""
     if settings.initial_model is None:
         return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
@@ -205,7 +208,7 @@ def write_encoder(
     card: Mapping[str, Any],
 ) -> None:
     """Write a trained encoder with its card and record, and log its score and how to open it."""
-    from .model_folder import card_values, count_sizes, dev_measurement, inherited_by_card
+    from .model_folder import collect_card_values, count_sizes, describe_dev_score, inherit_card_values
 
     model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
     untrained = next((entry["dev_mean"] for entry in scores if entry["step"] == 0), None)
@@ -221,10 +224,10 @@ def write_encoder(
     }
     card = {
         "skip_unknown": False,
-        **card_values(model, Path(settings.output).name),
-        **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
+        **collect_card_values(model, Path(settings.output).name),
+        **inherit_card_values(settings.license, settings.initial_model, settings.initial_vectors),
         "kind": settings.model_type if settings.model_type in ENCODERS else "transformer",
-        "token_size": _token_size(model),
+        "token_size": _count_components(model),
         "kept_step": None if kept is None else kept["step"],
         **card,
     }
@@ -232,10 +235,10 @@ def write_encoder(
     if settings.initial_model is not None:
         # The options come from the initial model; the settings of its tokenizer are unknown.
         names = [name for name in ("hidden_size", *settings.kind.options) if hasattr(model.config, name)]
-        record |= dict.fromkeys(option_names(VocabularySettings))
+        record |= dict.fromkeys(list_option_names(VocabularySettings))
         record |= {name: getattr(model.config, name) for name in names}
     trainer.write_model(run.folder)
-    measured = dev_measurement(settings.dev_data, results.get("dev_finished", results["dev_best"]), scores)
+    measured = describe_dev_score(settings.dev_data, results.get("dev_finished", results["dev_best"]), scores)
     run.write(results=results, template=template, card=card, measurements=[measured], settings=record)
     if kept is not None:
         log(f"kept: epoch {kept['epoch']:g} with a dev score of {kept['dev_mean']:.2f}")
@@ -244,6 +247,6 @@ def write_encoder(
     log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
 
 
-def _token_size(model: Any) -> int:
+def _count_components(model: Any) -> int:
     embeddings: Any = getattr(model, "embeddings", None)
     return int(model.config.hidden_size if not hasattr(embeddings, "size") else embeddings.size(1))

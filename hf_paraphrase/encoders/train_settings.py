@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .architectures import Architecture, EncoderOptions, architecture_of, option_names
+from .architectures import Architecture, EncoderOptions, get_architecture, list_option_names
 
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that changes only its training."""
@@ -69,11 +69,11 @@ class LossSettings(Settings):
         given = [name for name in (*_SEARCH, "margin", "scale") if is_given(self, name)]
         if not given:
             return
-        from .losses import NEGATIVES, loss_options, loss_requires
+        from .losses import NEGATIVES, list_loss_options, loss_requires
 
         loss = LOSSES[self.loss]
         for name in given:
-            if not (loss_requires(loss, NEGATIVES) if name in _SEARCH else name in loss_options(loss)):
+            if not (loss_requires(loss, NEGATIVES) if name in _SEARCH else name in list_loss_options(loss)):
                 raise UsageError(f"{flag(name)} is not for --loss {self.loss}", remedy="leave it out")
 
 
@@ -137,7 +137,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder made by train-encoder, "
         "transformers or sentence-transformers, namespace/name on the Hub, or builtin",
         None,
-        excludes=(*option_names(VocabularySettings), "hidden_size"),
+        excludes=(*list_option_names(VocabularySettings), "hidden_size"),
         path=True,
         group=Settings.GROUP,
     )
@@ -152,16 +152,16 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
 
     def check(self) -> None:
         """Refuse settings that do not fit the type of encoder."""
-        initial_type = None
+        read_initial_type = None
         if isinstance(self.initial_model, str | os.PathLike):
-            initial_type = self._adopt_type(os.fspath(self.initial_model))
-        for option in option_names(EncoderOptions) if self.model_type in ENCODERS else ():
+            read_initial_type = self._adopt_type(os.fspath(self.initial_model))
+        for option in list_option_names(EncoderOptions) if self.model_type in ENCODERS else ():
             if getattr(self, option) is not None and option not in self.kind.options:
-                able = [name for name in ENCODERS if option in architecture_of(name).options]
+                able = [name for name in ENCODERS if option in get_architecture(name).options]
                 what = f"{flag(option)} is not for --model-type {self.model_type}"
                 raise UsageError(what, remedy=f"leave it out, or train {' or '.join(able)}")
         super().check()
-        self.model_type = initial_type or self.model_type
+        self.model_type = read_initial_type or self.model_type
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
             what = "--dropout, --word-dropout and --variational-dropout exclude each other"
             raise UsageError(what, remedy="give one of them")
@@ -174,19 +174,19 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
     @property
     def kind(self) -> Architecture:
         """The architecture of the encoder; a transformer has no options."""
-        return architecture_of(self.model_type) if self.model_type in ENCODERS else Architecture(self.model_type, 1.0)
+        return get_architecture(self.model_type) if self.model_type in ENCODERS else Architecture(self.model_type, 1.0)
 
     def _adopt_type(self, initial_model: str) -> str | None:
         """Adopt the type of the initial model, or return the type of a transformer, which is set after the checks."""
-        from .encoder_vocabulary import initial_type
+        from .encoder_vocabulary import read_initial_type
 
-        model_type = initial_type(initial_model)
+        model_type = read_initial_type(initial_model)
         if is_given(self, "model_type") and self.model_type != model_type:
             what = f"--model-type {self.model_type}, but --initial-model is of type {model_type}"
             raise UsageError(what, path=initial_model, remedy="leave --model-type out")
         is_ours = model_type in ENCODERS
         self.model_type = model_type if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
-        for name in option_names(EncoderOptions):
+        for name in list_option_names(EncoderOptions):
             if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
                 what = f"{flag(name)} and --initial-model exclude each other"
                 raise UsageError(what, remedy="leave one of them out")
@@ -272,9 +272,9 @@ class EncoderSettings(NewEncoderSettings, LossSettings, OptimizationSettings, Tr
         """Refuse settings that do not fit together, and set the defaults that depend on others."""
         super().check()
         if self.margin is None:
-            from .losses import loss_options
+            from .losses import list_loss_options
 
-            self.margin = loss_options(LOSSES[self.loss]).get("margin")
+            self.margin = list_loss_options(LOSSES[self.loss]).get("margin")
         if self.epochs is None:
             self.epochs = self.kind.epochs
         if self.learning_rate is None:

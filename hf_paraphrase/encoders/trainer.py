@@ -29,14 +29,14 @@ from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from ..vectors.similarity import unit_rows
-from .architectures import DROPOUTS, option_names
+from .architectures import DROPOUTS, list_option_names
 from .backends.padded_batches import evaluation_mode
 from .backends.pooled_transformer import PooledTransformer
 from .backends.torch_module import TorchModule
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
-from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
-from .losses import LABELS, MatryoshkaLoss, loss_options, loss_requires
-from .model_folder import card_of_source, card_values, count_sizes
+from .encoder_vocabulary import as_trainable_encoder, make_untrained_encoder
+from .losses import LABELS, MatryoshkaLoss, list_loss_options, loss_requires
+from .model_folder import collect_card_values, count_sizes, describe_source
 from .objective import Objective, PairObjective
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
@@ -70,7 +70,7 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
     ddp_find_unused_parameters: bool | None = False
 
     def __post_init__(self) -> None:
-        LossSettings(**{name: getattr(self, name) for name in option_names(LossSettings)}).check()
+        LossSettings(**{name: getattr(self, name) for name in list_option_names(LossSettings)}).check()
         super().__post_init__()
 
 
@@ -78,8 +78,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a sentence encoder on pairs (Wieting et al. 2017, section 4.2), or on another objective.
 
     A step chooses for each sentence of a batch the nearest unrelated sentence, without dropout, and follows the
-    gradient of the loss. With a `mega_batch_size` M above 1, the negatives of M mini-batches are chosen together. With
-    several processes the batch is the joint batch of all processes.
+    gradient of the loss. With a `mega_batch_size` M above 1, the negatives of M mini-batches are chosen together. The
+    batch is the joint batch of all processes.
 
     The model is scored before training and at every checkpoint; after :meth:`train` it has the weights of the best
     checkpoint, or of the last step without a score. A checkpoint is resumed exactly, except that a mega-batch chooses
@@ -132,7 +132,9 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         args = copy.copy(args)
         self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
         if isinstance(model, str) and model in ENCODERS:
-            model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
+            model, processing_class = make_untrained_encoder(
+                model, train_dataset or [], processing_class, seed=args.seed
+            )
         self.encoder = as_trainable_encoder(model, processing_class)
         self.forward_options = cast(TorchModule, self.encoder.backend).forward_options(self.encoder.choose_prompt())
         self.objective = objective = objective or _pair_objective(self.encoder, train_dataset, loss, args)
@@ -263,9 +265,9 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
             if pairs is not None:
-                scores |= pair_scores(encoder, pairs, self.pair_metrics)
+                scores |= score_cosines(encoder, pairs, self.pair_metrics)
             if self.evaluator is not None:
-                scores |= scores_of(self.evaluator, encoder)
+                scores |= score_encoder(self.evaluator, encoder)
         if not scores:
             return {}
         if self.criterion not in scores:
@@ -313,7 +315,11 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             results={**count_sizes(self.model), "updates": self.state.global_step, "dev_scores": self.scores()},
             inputs={} if base is None else {str(base): fingerprint(base)},
         )
-        values = {**card_values(self.model, folder.resolve().name), **card_of_source(base), "is_trained": True}
+        values = {
+            **collect_card_values(self.model, folder.resolve().name),
+            **describe_source(base),
+            "is_trained": True,
+        }
         write_card(folder, Card("saved_encoder", values, "model_cards"))
 
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
@@ -333,7 +339,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         super()._save_checkpoint(model, trial)
 
 
-def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
+def score_encoder(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
     """Score an encoder by an evaluator; a single number gets the name :data:`DEV_SCORE`."""
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
@@ -341,7 +347,7 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
     return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
 
 
-def pair_scores(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics | None = None) -> dict[str, float]:
+def score_cosines(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics | None = None) -> dict[str, float]:
     """Score the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100).
 
     Pairs without a label or score are left out. Named data sets give scores with their name as a prefix, and the mean
@@ -350,7 +356,7 @@ def pair_scores(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics |
     from ..vectors.metrics import average_precision, pearson
 
     if isinstance(pairs, Mapping):
-        named = {name: pair_scores(encoder, part, compute_metrics) for name, part in pairs.items()}
+        named = {name: score_cosines(encoder, part, compute_metrics) for name, part in pairs.items()}
         scores = {f"{name}_{score}": value for name, part in named.items() for score, value in part.items()}
         return {DEV_SCORE: float(np.mean([part[DEV_SCORE] for part in named.values()])), **scores}
     rows = PairRows(pairs)
@@ -384,7 +390,7 @@ def _pair_objective(
         raise UsageError("scramble and lambda_w are for encoders with word vectors", remedy="leave them out")
     if loss is None:
         given = {"margin": args.margin, "scale": args.scale}
-        names = loss_options(LOSSES[args.loss])
+        names = list_loss_options(LOSSES[args.loss])
         loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
     if args.matryoshka and not isinstance(loss, MatryoshkaLoss):
         loss = MatryoshkaLoss(loss, args.matryoshka)

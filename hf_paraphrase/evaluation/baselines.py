@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..encoders.dev_sets.pair_sets import Encode, Similarity
-from ..encoders.join import random_vector
+from ..encoders.join import draw_random_vector
 from ..text.words import split_words
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def projected_counts(
     known = weights()
     vectors = np.zeros((max(1, len(vocabulary)), DIMENSION))
     for item, row in vocabulary.items():
-        vectors[row] = known.get(item, 1.0) * random_vector(item, DIMENSION)
+        vectors[row] = known.get(item, 1.0) * draw_random_vector(item, DIMENSION)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
 

@@ -21,12 +21,12 @@ from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
 from ..encoders.dev_sets.pair_sets import (
     LabelledSet,
-    chosen_split,
+    choose_split,
     encode_once,
+    normalize_sentence,
     read_labelled_folder,
     require_both_classes,
-    sentence_folds,
-    sentence_key,
+    split_into_folds,
 )
 from ..errors import InputError, UsageError
 from ..messages import log
@@ -106,7 +106,7 @@ def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "t
         dev_split = test_split = path.name
     elif path.is_dir():
         opened = DataFolder(path)
-        dev_split, test_split = (chosen_split(opened, split) for split in (dev_split, test_split))
+        dev_split, test_split = (choose_split(opened, split) for split in (dev_split, test_split))
     name, splits = path.resolve().name, (dev_split, test_split)
     dev = read_labelled_folder(path, dev_split)
     if dev_split == test_split:
@@ -184,7 +184,7 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
         so that nothing can be retrieved.
     """
     candidates: dict[str, list[int]] = {}
-    for place, sentence in enumerate(map(sentence_key, sentences1)):
+    for place, sentence in enumerate(map(normalize_sentence, sentences1)):
         candidates.setdefault(sentence, []).append(place)
     shares = []
     for places in candidates.values():
@@ -197,7 +197,7 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
 
 
 def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
+    fold_of = split_into_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
         problem = f"{pairs.name} cannot be divided into {FOLDS} folds that share no sentence"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_metadata import Measurement
 from ..artefacts.provenance import fingerprint, versions
-from ..encoders.dev_sets.pair_sets import columns_of
+from ..encoders.dev_sets.pair_sets import list_columns
 from ..messages import INPUT_COPIES, as_given
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
@@ -138,4 +138,4 @@ def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
 
 def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
     """Make a recogniser of files and data folders by the names of their columns."""
-    return lambda path: {*wanted} <= (present := columns_of(path)) and without not in present
+    return lambda path: {*wanted} <= (present := list_columns(path)) and without not in present

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
-from ..encoders.dev_sets.pair_sets import chosen_split, encode_once
-from ..encoders.dev_sets.scorer import translation_retrieval
+from ..encoders.dev_sets.pair_sets import choose_split, encode_once
+from ..encoders.dev_sets.scorer import measure_translation_retrieval
 from ..errors import InputError
 from ..text.normalization import is_blank
 from .baselines import Scorer
@@ -28,7 +28,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     bitexts: dict[str, list[list[str]]] = {}
     for name, folder in folders.items():
         opened = DataFolder(folder)
-        columns = opened.table(chosen_split(opened, settings.split), _COLUMNS).columns
+        columns = opened.table(choose_split(opened, settings.split), _COLUMNS).columns
         pairs = zip(*(column.to_pylist() for column in columns), strict=True)
         found = False
         for source, target, source_lang, target_lang in pairs:
@@ -46,7 +46,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         record = {}
         for name, (sources, targets) in bitexts.items():
             encoded = (np.asarray(vectors(side), np.float32) for side in (sources, targets))
-            record[name] = translation_retrieval(sources, targets, *encoded)
+            record[name] = measure_translation_retrieval(sources, targets, *encoded)
         measurements = tuple(
             Measurement("translation-retrieval", name, "accuracy", row["mean"], "translation found (%)", "Retrieval")
             for name, row in record.items()

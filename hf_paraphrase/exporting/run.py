@@ -24,11 +24,11 @@ from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.backends.sentence_transformers_files import (
     ONNX_FILE,
     is_onnx_folder,
-    optional_json,
+    read_optional_json,
     write_module_files,
     write_package_module,
 )
-from ..encoders.model_folder import card_of_source
+from ..encoders.model_folder import describe_source
 from ..errors import ModelError, UsageError, missing_package
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
@@ -219,7 +219,7 @@ def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
     for name in ("config.json", "tokenizer_config.json"):
         values = json.loads((folder / name).read_text(encoding="utf-8"))
         write_json(folder / name, {k: value for k, value in values.items() if k not in {"auto_map", "architectures"}})
-    tokenizer = optional_json(folder / "tokenizer.json")
+    tokenizer = read_optional_json(folder / "tokenizer.json")
     merges = tokenizer.get("model", {}).get("merges")
     if merges and not any(" " in piece for pair in merges for piece in pair):
         # Much of the start is reading the tokenizer, which takes a fifth less with each pair in one string.
@@ -236,7 +236,7 @@ def _card(
     return Card(
         "exported_encoder",
         {
-            **card_of_source(source, artefact.staging),
+            **describe_source(source, artefact.staging),
             "library_name": "onnx" if settings.format == "onnx" else library,
             "model_type": config.model_type,
             "labels": list(config.id2label.values()) if config.model_type == CLASSIFIER else [],

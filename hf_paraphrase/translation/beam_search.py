@@ -11,7 +11,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 from transformers.generation import LogitNormalization
 
 from ..data.batch_function import Progress, no_progress
-from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
+from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
 from ..models.stepwise_decoder import StepwiseDecoder
 from ..tokenization.fast_tokenize import list_of_texts
 from .fast_search import CUT, fast_beam_search, fast_search_applies
@@ -92,7 +92,7 @@ def search_batches(
     if not fast_search_applies(model):
         # The fast search has annotations once a sentence, whatever the width.
         rows, subwords = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), subwords // num_beams
-    return batches_of_like_length(lengths, max(1, min(rows // num_beams, sentences)), subwords)
+    return batch_by_length(lengths, max(1, min(rows // num_beams, sentences)), subwords)
 
 
 @torch.inference_mode()

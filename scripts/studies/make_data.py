@@ -37,7 +37,7 @@ from hf_paraphrase.artefacts.files import atomic_write
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
-from hf_paraphrase.encoders.distillation.objective import principal_axes
+from hf_paraphrase.encoders.distillation.objective import compute_principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.text.words import tokenize
@@ -289,7 +289,7 @@ def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], com
     sample = [tokenize(text) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
     sums = [found.matrix[[index[word] for word in sentence if word in index]].sum(0) for sentence in sample]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), components)
+    kept = found.matrix @ compute_principal_axes(sums / np.where(lengths > 0, lengths, 1), components)
     rows = zip(index, kept.tolist(), strict=True)
     return write_lines(output, (f"{word} {' '.join(f'{number:.5f}' for number in row)}" for word, row in rows))
 

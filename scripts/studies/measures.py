@@ -69,7 +69,7 @@ class LabelledPairs:
     @cached_property
     def counts(self) -> Numbers:
         """The count of each pair in each bootstrap replicate (replicates, n); groups share a sentence."""
-        groups = pair_sets.sentence_groups(self.first, self.second)
+        groups = pair_sets.group_sentences(self.first, self.second)
         return draw_replicates(int(groups.max()) + 1)[:, groups]
 
     def measured(
@@ -181,7 +181,7 @@ class Measures:
         """Return the cosine of each pair, and the fraction of perceptrons that classify it correctly."""
         pairs = self.detection
         first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
-        folds, right = pair_sets.sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
+        folds, right = pair_sets.split_into_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
         seeds = range(1, PERCEPTRONS + 1)
         for fold in range(FOLDS):
             dev, test = ((first[rows], second[rows]) for rows in (folds != fold, folds == fold))

@@ -21,7 +21,7 @@ JOINT = 6
 """Pairs in a joint batch."""
 
 ROWS = {"dense_optimizer": False}
-"""Sparse gradients, where nothing else asks for dense ones."""
+"""Sparse gradients, unless other settings need dense gradients."""
 RUNS = {
     # 23 pairs leave 5 for the last joint batch, which two processes share unequally; 19 leave 1, and one has nothing.
     "avg": {},
@@ -47,7 +47,7 @@ class Noting(TrainerCallback):
 
     def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
         named = getattr(model, "module", model).named_parameters()
-        self.gradients.append({name: item.grad.to_dense().clone() for name, item in named})
+        self.gradients.append({name: weight.grad.to_dense().clone() for name, weight in named})
 
 
 def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **settings):
@@ -73,7 +73,7 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
             running.train()
         except Killed:
             running = trainer()
-            noting.gradients.pop()  # of the step that was lost
+            noting.gradients.pop()  # the lost step
             running.train(resume_from_checkpoint=str(last_checkpoint(Path(folder))))
     losses = [entry["loss"] for entry in running.state.log_history if "loss" in entry]
     result = {f"weight {name}": value.contiguous() for name, value in running.model.state_dict().items()}
@@ -90,7 +90,7 @@ def main(pairs_folder, output):
     rows = torch.arange(6.0).reshape(2, 3)[: 2 * process_index()].requires_grad_()
     gathered = gather_rows(rows)
     (gathered.square().sum() / num_processes()).backward()
-    # What one process did slowly before they waited for one another, the other sees.
+    # Waiting for all processes makes the slow work of process 1 visible to process 0.
     if process_index():
         time.sleep(1)
         (output / "done").touch()
@@ -101,7 +101,7 @@ def main(pairs_folder, output):
         "waited": torch.tensor((output / "done").is_file()),
     }
     save_file(result, output / f"gathered {process_index()}.safetensors")
-    # Why a run is refused: of the same inputs, of others, and where one does not see the folder of the other.
+    # The errors of a run with the same inputs, with other inputs, and with a folder that a process does not see.
     messages = []
     for job, folder in ((0, output), (process_index(), output), (0, output / f"of process {process_index()}")):
         if process_index() == 0:

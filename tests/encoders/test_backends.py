@@ -65,7 +65,7 @@ class TokenStates(torch.nn.Module):
 
 
 def third_party_graph(folder):
-    """A BERT with the graph beside its weights, as optimum writes it."""
+    """A BERT with weights and a graph, as optimum writes it."""
     pytest.importorskip("onnxruntime")
     folder = SentenceEncoder(write_transformer(folder / "bert", "bert")).save_pretrained(folder / "st")
     (folder / "onnx").mkdir()

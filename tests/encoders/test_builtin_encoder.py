@@ -18,7 +18,7 @@ TEXTS = ["The dog is there.", "a", "", "He has a dog ."]
 
 @pytest.fixture
 def builtin(artefacts, tmp_path, monkeypatch):
-    """A little encoder in int8 in the place of the built-in one, with the current folder an empty one."""
+    """Replaces the built-in encoder by a small int8 encoder, in an empty working directory."""
     monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", artefacts["int8"])
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -40,7 +40,7 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
     assert record["inputs"][0]["name"] == "builtin" and record["inputs"][0]["sha256"] == fingerprint(builtin)
 
 
-# ----- the encoder that is really there
+# ----- the encoders of the package
 
 
 @pytest.mark.parametrize(("name", "largest"), [("builtin", 12_000_000), ("multilingual", 32_000_000)])
@@ -65,7 +65,7 @@ Der Hund schläft im Garten. | Öffnen Sie die Datei in einem anderen Fenster. |
 Koira nukkuu puutarhassa. | Avaa tiedosto toisessa ikkunassa. | Eilen olimme Berliinissä.
 Le chien dort dans le jardin. | Ouvrez le fichier dans une autre fenêtre. | Hier, nous étions à Berlin.
 """
-# It knows the Russian of programs only.
+# The encoder was trained on Russian texts of programs only.
 RUSSIAN = """
 Select the font of the text. | Open the file in another window. | Delete the empty rows of the table.
 Выберите шрифт текста. | Откройте файл в другом окне. | Удалите пустые строки таблицы.

@@ -1,4 +1,4 @@
-"""What users of other libraries call on an encoder, and what they give it: LangChain, scikit-learn, pickle, pandas."""
+"""Calls and inputs of other libraries: LangChain, scikit-learn, pickle, pandas."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from small_runs import write, write_sts
 
 from hf_paraphrase.encoders.dev_sets.scorer import dev_scorer
-from hf_paraphrase.encoders.model_folder import dev_measurement
+from hf_paraphrase.encoders.model_folder import describe_dev_score
 from hf_paraphrase.errors import InputError
 
 
@@ -81,8 +81,8 @@ def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_pat
 
 
 def test_the_card_has_the_dev_score_only_if_there_was_a_dev_set():
-    item = dev_measurement("data/sts", 70.5, [{"dev_mean": 70.5}])
+    item = describe_dev_score("data/sts", 70.5, [{"dev_mean": 70.5}])
     assert (item.metric, item.split, item.value) == ("pearsonr", "dev", 70.5) and "chose the epoch" in item.name
-    assert not dev_measurement(None, 70.5, []).is_complete and not dev_measurement("sts", None, []).is_complete
-    found = dev_measurement("bitext", 12.0, [{"dev_mean": 12.0, "source_to_target": 1.0}])
+    assert not describe_dev_score(None, 70.5, []).is_complete and not describe_dev_score("sts", None, []).is_complete
+    found = describe_dev_score("bitext", 12.0, [{"dev_mean": 12.0, "source_to_target": 1.0}])
     assert (found.metric, found.split, found.task_name) == ("precision", "validation", "Finding translations")

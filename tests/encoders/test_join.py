@@ -1,4 +1,4 @@
-"""join: averages side by side, and random vectors of trigrams beside them."""
+"""join: concatenated averages, with or without random vectors of trigrams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.join import join, random_trigrams
+from hf_paraphrase.encoders.join import join, make_random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -105,7 +105,7 @@ def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp
 
 
 def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_components_grow():
-    (tokenizer, _), constant = random_trigrams(TEXTS, dimension=1, max_size=None, constant=0.003), 0.003
+    (tokenizer, _), constant = make_random_trigrams(TEXTS, dimension=1, max_size=None, constant=0.003), 0.003
     counts = np.zeros((len(TEXTS), len(tokenizer)))
     for row, ids in enumerate(tokenizer(TEXTS)["input_ids"]):
         np.add.at(counts[row], ids, 1)
@@ -114,7 +114,7 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
     errors = []
     for size in (16, 256, 4096):
         options = {"dimension": size, "max_size": None, "constant": constant}
-        vectors = [unit(counts @ random_trigrams(TEXTS, **options, seed=seed)[1]) for seed in range(3)]
+        vectors = [unit(counts @ make_random_trigrams(TEXTS, **options, seed=seed)[1]) for seed in range(3)]
         errors.append(np.sqrt(np.mean([(rows @ rows.T - exact) ** 2 for rows in vectors])))
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
 

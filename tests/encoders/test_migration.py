@@ -1,4 +1,4 @@
-"""What users of sentence-transformers write gives here what it gives there; the table of the guide is the test."""
+"""Compares the calls of sentence-transformers and of this package, row by row of the table in the guide."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from hf_paraphrase.encoders.negatives import NO_NEGATIVE, PairGroups, admissible
 
 
 def pool(pairs, kinds, further, seed):
-    """Vectors (2 * pairs + further, 5) without ties, and keys of which many are equal."""
+    """Vectors (2 * pairs + further, 5) without ties, and keys, many of them equal."""
     generator = torch.Generator().manual_seed(seed)
     vectors = torch.randn(2 * pairs + further, 5, generator=generator, dtype=torch.float64)
     return vectors, torch.randint(kinds, (len(vectors),), generator=generator).numpy(), pairs
@@ -77,7 +77,7 @@ def test_zero_vectors_have_cosine_zero_and_no_gradient():
     assert loss.isfinite() and vectors.grad.isfinite().all() and not vectors.grad[0].any()
 
 
-def test_contrastive_loss_is_the_formula_of_paper_003_with_only_the_hinge_squared():
+def test_contrastive_loss_is_the_formula_of_sjoblom_et_al_with_only_the_hinge_squared():
     torch.manual_seed(0)
     vectors, labels = torch.randn(12, 5, dtype=torch.float64), torch.tensor([1, 0, 1, 0, 0, 1])
     expected = 0.0

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.dev_sets.pair_sets import (
+    group_sentences,
     read_graded_folder,
     read_labelled_folder,
-    sentence_folds,
-    sentence_groups,
+    split_into_folds,
 )
 from hf_paraphrase.errors import InputError
 
@@ -64,7 +64,7 @@ texts = st.sampled_from("abcdefghij")
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=30), st.integers(1, 6))
 def test_no_sentence_is_in_two_folds_and_a_group_is_what_chains_of_shared_sentences_join(rows, count):
     first, second = [a for a, _ in rows], [b for _, b in rows]
-    folds = sentence_folds(first, second, count)
+    folds = split_into_folds(first, second, count)
     seen = {}
     for a, b, fold in zip(first, second, folds, strict=True):
         assert seen.setdefault(a, fold) == fold and seen.setdefault(b, fold) == fold
@@ -72,12 +72,12 @@ def test_no_sentence_is_in_two_folds_and_a_group_is_what_chains_of_shared_senten
     naive = [{a, b} for a, b in rows]
     for _ in rows:
         naive = [set().union(*(other for other in naive if other & group)) for group in naive]
-    groups = sentence_groups(first, second)
+    groups = group_sentences(first, second)
     for i in range(len(rows)):
         for j in range(len(rows)):
             assert (groups[i] == groups[j]) == (naive[i] == naive[j])
 
 
 def test_folds_of_pairs_without_common_sentences_have_like_sizes():
-    sizes = np.bincount(sentence_folds([f"a {i}" for i in range(23)], [f"b {i}" for i in range(23)], 5))
+    sizes = np.bincount(split_into_folds([f"a {i}" for i in range(23)], [f"b {i}" for i in range(23)], 5))
     assert sorted(sizes) == [4, 4, 5, 5, 5]

@@ -69,8 +69,8 @@ def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
     assert batch["labels"].tolist() == [0, 1, 1]
     sample = encode_pairs(folder, tokenizer, labelled=True, max_pairs=4, seed=3)
     everything = rows_of(pairs)
-    places = [everything[::2].index(row) for row in rows_of(sample)[::2]]
-    assert sample.labels.tolist() == [labels[place] for place in places]
+    indices = [everything[::2].index(row) for row in rows_of(sample)[::2]]
+    assert sample.labels.tolist() == [labels[index] for index in indices]
 
 
 @pytest.mark.parametrize("kind", [bool, float])
@@ -101,11 +101,11 @@ def test_a_batch_holds_first_sentences_then_partners_padded_on_the_right(tokeniz
     expected = rows_of(pairs)
     items = PairItems(11)
     batch = PairCollator(pairs, pad_token_id=0)([items[(0, pair)] for pair in (7, 2, 4)])
-    for place, row in enumerate((14, 4, 8, 15, 5, 9)):
+    for position, row in enumerate((14, 4, 8, 15, 5, 9)):
         length = len(expected[row])
-        assert batch["input_ids"][place].tolist() == expected[row] + [0] * (batch["input_ids"].shape[1] - length)
-        assert batch["attention_mask"][place].sum() == length == batch["attention_mask"][place, :length].sum()
-        assert batch["keys"][place] == pairs.keys[row]
+        assert batch["input_ids"][position].tolist() == expected[row] + [0] * (batch["input_ids"].shape[1] - length)
+        assert batch["attention_mask"][position].sum() == length == batch["attention_mask"][position, :length].sum()
+        assert batch["keys"][position] == pairs.keys[row]
 
 
 def test_scrambling_is_drawn_once_a_pair_and_epoch_for_both_sides(tokenizer):
@@ -122,7 +122,7 @@ def test_scrambling_is_drawn_once_a_pair_and_epoch_for_both_sides(tokenizer):
         changed = (ids != original).any(1)
         assert torch.equal(changed[:30], changed[30:])
         fired.append(changed[:30])
-        # the two sides overlap in ten words; if one permutation served both, the places would agree
+        # the two sides overlap in ten words; a common permutation would move both alike
         assert not torch.equal((ids - original)[:30][changed[:30]], (ids - original)[30:][changed[30:]])
     fired = torch.stack(fired).double()
     assert abs(fired.mean() - 0.5) < 0.08 and fired.std(0).min() > 0

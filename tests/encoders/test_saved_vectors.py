@@ -32,7 +32,7 @@ def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_aga
 
 
 def test_a_word_of_several_pieces_is_their_sum_and_unknown_pieces_are_left_out(tmp_path):
-    """A folder as model2vec makes it, whose own vector of unknown pieces nothing was trained for."""
+    """A folder as model2vec makes it, with an untrained vector of the unknown piece."""
     vocabulary = {"[UNK]": 0, "play": 1, "##ing": 2, "##er": 3, "cat": 4}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=20))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -52,7 +52,7 @@ def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp
     for source in ("builtin", tmp_path / "copy"):
         vectors = read_initial_vectors(source, words, first=9)
         assert vectors.words == ["a", "guitarist", "played", "unheardofword"]
-        # The first table has pieces of words, the second trigrams, of which sentences have some across spaces, too.
+        # The first table has pieces of words, the second has trigrams, also across spaces.
         first, second = np.split(vectors.matrix.astype(np.float64), 2, axis=1)
         expected = np.split(encoder.encode("a guitarist played unheardofword"), 2)[0]
         summed = first.sum(axis=0)

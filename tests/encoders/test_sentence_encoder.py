@@ -7,7 +7,7 @@ from tiny_encoders import write_average
 from tiny_training import SIZE, make
 from tiny_training import tokenizer as tokenizer_of_letters
 
-from hf_paraphrase.encoders.backends.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
+from hf_paraphrase.encoders.backends.padded_batches import TOKENS_PER_BATCH, batch_by_length
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 
@@ -68,7 +68,7 @@ def test_truncated_embeddings_are_the_first_components(tmp_path, model_type):
         for found in (encoder.encode(TEXTS), whole.truncated(size).encode(TEXTS)):
             np.testing.assert_allclose(found, vectors[:, :size], rtol=0, atol=1e-6)
         assert encoder.encode("a1").shape == (size,) and encoder.encode([]).shape == (0, size)
-        # The part that is kept is what is normalised.
+        # Normalization follows truncation.
         norms = np.linalg.norm(encoder.encode(TEXTS, normalize=True), axis=1)
         np.testing.assert_allclose(norms, np.linalg.norm(vectors[:, :size], axis=1) > 0, atol=1e-6)
 
@@ -84,5 +84,5 @@ def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
 
 def test_batches_group_like_lengths_and_bound_the_padded_tokens():
     lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
-    assert list(batches_of_like_length(lengths, 3)) == [[2], [5, 6], [0, 4, 3]]
-    assert list(batches_of_like_length([3, 0, 9, 1, 2], 3, tokens=6)) == [[2], [0, 4], [3]]
+    assert list(batch_by_length(lengths, 3)) == [[2], [5, 6], [0, 4, 3]]
+    assert list(batch_by_length([3, 0, 9, 1, 2], 3, tokens=6)) == [[2], [0, 4], [3]]

@@ -16,9 +16,9 @@ from tiny_transformers import numbers, tokenizer_of, write_model2vec
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
-from hf_paraphrase.encoders.architectures import encoder_class
+from hf_paraphrase.encoders.architectures import find_encoder_class
 from hf_paraphrase.encoders.backends import mean_pooler
-from hf_paraphrase.encoders.backends.mean_pooler import row_means
+from hf_paraphrase.encoders.backends.mean_pooler import compute_row_means
 from hf_paraphrase.encoders.join import join
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
@@ -57,7 +57,7 @@ def folders(tmp_path_factory):
 
 def by_the_model(folder, texts):
     """Embeddings as the model computes them, text by text."""
-    model, tokenizer = load_model_folder(folder, encoder_class(Path(folder)))
+    model, tokenizer = load_model_folder(folder, find_encoder_class(Path(folder)))
     ids = tokenizer(texts, add_special_tokens=True)["input_ids"]
     rows = [torch.tensor([row], dtype=torch.long) for row in ids]
     with torch.inference_mode():
@@ -101,7 +101,7 @@ def test_means_of_rows_have_the_same_bits_as_by_pytorch(columns):
     lengths = np.array([3, 0, 1, 40, 0, 9, 200, 2, 17, 5] * 4)
     offsets = np.concatenate([[0], lengths.cumsum()])
     ids = generator.integers(0, 50, offsets[-1])
-    many = row_means(table, ids, offsets)
+    many = compute_row_means(table, ids, offsets)
     np.testing.assert_array_equal(mean_pooler._row_means_by_torch(table, ids, offsets), many)
     for mean, first, end in zip(many, offsets, offsets[1:], strict=False):
         np.testing.assert_allclose(mean, table[ids[first:end]].sum(0) / max(1, end - first), atol=1e-5)

@@ -84,7 +84,7 @@ def test_sts_2017_has_its_gold_in_a_sibling_folder_or_in_the_third_field(tmp_pat
     (tmp_path / "STS2017.gs" / "STS.input.track5.en-en.txt").rename(inputs / "STS.input.track5.en-en.txt")
     (inputs / "STS.input.track5.en-en.txt").write_text("a\tb\n")
     (inputs / "STS.input.track1.ar-ar.txt").write_text("c\td\t3.5\ne\tf\t\n")
-    # Gold of another year or of a train part is not that of the test part.
+    # Scores of another year or of the train part do not complete the test part.
     write_sts(tmp_path / "STS16-en-test", "headlines", ["a\tb"], ["1"])
     (tmp_path / "STS16-en-test" / "STS.gs.headlines.txt").unlink()
     for folder in ("STS13-en-test", "STS16-en-train"):
@@ -105,7 +105,7 @@ def test_sick_the_sts_benchmark_and_all_pairs_of_twitter_are_read(tmp_path):
     (tmp_path / "test.data").write_text("".join(row.format(grade) for grade in (0, 3, 5)))
     (tmp_path / "test.label").write_text("false\t0.0000\n----\t0.6000\ntrue\t1.0000\n")
     found = [
-        (item.key, item.sentences1, item.sentences2, item.scores.tolist()) for item in find_sts_sets(tmp_path).sets
+        (each.key, each.sentences1, each.sentences2, each.scores.tolist()) for each in find_sts_sets(tmp_path).sets
     ]
     assert found == [
         ("SICK test", ["one"], ["two"], [3.3]),

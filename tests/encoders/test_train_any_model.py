@@ -213,7 +213,7 @@ def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tm
     encoder, measured = trainer.encoder, trainer.best_scores()["dev_mean"]
     cosines = [encoder.similarity(row["sentence1"], row["sentence2"])[0, 0] for row in labelled]
     order = np.argsort(cosines)[::-1]
-    hits = np.array([labelled[place]["label"] for place in order])
+    hits = np.array([labelled[row]["label"] for row in order])
     expected = 100 * (hits.cumsum() / np.arange(1, len(hits) + 1))[hits == 1].mean()
     assert measured == pytest.approx(expected, abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""What `EncoderTrainer` takes: data sets, losses, evaluators, callbacks, optimizers and models of the user."""
+"""Arguments of `EncoderTrainer`: data sets, losses, evaluators, callbacks, optimizers and models of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, encode_pairs
 from hf_paraphrase.encoders.negatives import NO_NEGATIVE
-from hf_paraphrase.encoders.train import trainer_settings
+from hf_paraphrase.encoders.train import make_trainer_arguments
 from hf_paraphrase.encoders.train_settings import EncoderSettings
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -60,7 +60,7 @@ def test_the_score_that_chooses_must_be_among_those_of_the_evaluator(tmp_path, r
 
 
 class InBatch(nn.Module):
-    """The softmax over the other pairs' second sentences, with a temperature that is learned."""
+    """Cross-entropy over the second sentences of the batch, with a learned temperature."""
 
     def __init__(self):
         super().__init__()
@@ -72,7 +72,7 @@ class InBatch(nn.Module):
 
 
 class Everything(nn.Module):
-    """Asks for all that there is."""
+    """A loss with every parameter."""
 
     def __init__(self):
         super().__init__()
@@ -120,7 +120,7 @@ def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows,
 
 def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, rows, tokenizer):
     class Unnamed(AvgModel):
-        """Has the configuration of another class."""
+        """A class with the configuration of another class."""
 
     with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
         EncoderTrainer(Unnamed(make().config), arguments(tmp_path), rows, tokenizer)
@@ -153,7 +153,7 @@ def test_schedule_and_steps_of_train_encoder_reach_the_trainer(tmp_path):
     for scheduler, expected in (("linear", "linear"), ("constant", "constant_with_warmup")):
         settings = EncoderSettings(pairs="pairs", output=str(tmp_path), lr_scheduler=scheduler, **options)
         settings.check()
-        args = EncoderTrainingArguments(output_dir=str(tmp_path), use_cpu=True, **trainer_settings(settings))
+        args = EncoderTrainingArguments(output_dir=str(tmp_path), use_cpu=True, **make_trainer_arguments(settings))
         assert args.lr_scheduler_type == expected and args.get_warmup_steps(100) == 10 and args.weight_decay == 0.01
         assert (args.logging_steps, args.eval_steps, args.save_steps) == (2, 5, 5)
         assert {args.logging_strategy, args.eval_strategy, args.save_strategy} == {"steps"}

@@ -5,7 +5,7 @@ import pytest
 from small_runs import write
 
 import hf_paraphrase
-from hf_paraphrase.encoders.dev_sets.scorer import translation_retrieval
+from hf_paraphrase.encoders.dev_sets.scorer import measure_translation_retrieval
 from hf_paraphrase.errors import InputError
 
 UNIT = np.eye(4, dtype=np.float32)
@@ -13,23 +13,23 @@ UNIT = np.eye(4, dtype=np.float32)
 
 def test_a_sentence_whose_nearest_is_its_translation_counts():
     sources, targets = ["un", "deux", "trois", "quatre"], ["one", "two", "three", "four"]
-    found = translation_retrieval(sources, targets, UNIT, UNIT[[0, 2, 1, 3]])
+    found = measure_translation_retrieval(sources, targets, UNIT, UNIT[[0, 2, 1, 3]])
     del found["margin_error"]
     assert found == {"source_to_target": 50.0, "target_to_source": 50.0, "mean": 50.0, "pairs": 4}
     vectors = UNIT * [[0], [1], [1], [1]]  # of a sentence without known words: it finds nothing
-    assert translation_retrieval(sources, targets, vectors, vectors)["mean"] == 75.0
+    assert measure_translation_retrieval(sources, targets, vectors, vectors)["mean"] == 75.0
     for constant in (UNIT * 0, UNIT * 0 + 1):  # zero vectors and ties are no hits
-        lost = translation_retrieval(sources, targets, constant, constant)
+        lost = measure_translation_retrieval(sources, targets, constant, constant)
         assert (lost["mean"], lost["margin_error"]) == (0.0, 100.0)
     with pytest.raises(ValueError, match="no pairs"):
-        translation_retrieval([], [], UNIT[:0], UNIT[:0])
+        measure_translation_retrieval([], [], UNIT[:0], UNIT[:0])
 
 
 def test_any_known_translation_is_right_whatever_its_case_and_punctuation():
     sources, targets = ["Un chat.", "un chat", "deux", "trois"], ["a cat", "one cat", "two", "three"]
     vectors = UNIT[[1, 0, 2, 3]]
-    assert translation_retrieval(sources, targets, UNIT, vectors)["mean"] == 100.0
-    assert translation_retrieval(["un", *sources[1:]], targets, UNIT, vectors)["mean"] == 50.0
+    assert measure_translation_retrieval(sources, targets, UNIT, vectors)["mean"] == 100.0
+    assert measure_translation_retrieval(["un", *sources[1:]], targets, UNIT, vectors)["mean"] == 50.0
 
 
 def test_the_margin_error_is_that_of_the_formula():
@@ -45,7 +45,7 @@ def test_the_margin_error_is_that_of_the_formula():
         candidates = own >= np.sort(own, axis=1)[:, -4:-3]
         wrong.append((np.where(candidates, margin, -np.inf).argmax(1) != np.arange(40)).mean())
     texts = [[f"{side}{n}" for n in range(40)] for side in "ab"]
-    found = translation_retrieval(*texts, sources, targets)
+    found = measure_translation_retrieval(*texts, sources, targets)
     assert found["margin_error"] == pytest.approx(50 * sum(wrong)) != 100 - found["mean"]
 
 

@@ -13,7 +13,7 @@ from transformers import EarlyStoppingCallback
 
 from hf_paraphrase.classification.trainer import ClassifierTrainingArguments
 from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArguments
-from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
+from hf_paraphrase.encoders.encoder_vocabulary import make_untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.row_adam import RowAdam
@@ -41,7 +41,7 @@ def trained(folder, evaluator=None, callbacks=None, resume=None, **settings):
     sizes = {"num_train_epochs": 2, "per_device_train_batch_size": 4}
     args = on_cpu(EncoderTrainingArguments, folder, **{**sizes, **settings})
     torch.manual_seed(0)
-    model, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
+    model, tokenizer = make_untrained_encoder("avg", PAIRS, None, seed=0)
     trainer = EncoderTrainer(model, args, PAIRS, tokenizer, evaluator=evaluator, callbacks=callbacks)
     trainer.train(resume_from_checkpoint=resume)
     return trainer

@@ -27,14 +27,7 @@ _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 @dataclass(frozen=True)
 class LoadingOptions:
-    """How transformers opens third-party folders.
-
-    Attributes:
-        dtype: The type of the weights of a transformer, such as `bfloat16`, `bf16` or `auto`; float32 by default.
-        trust_remote_code: Run the code of the folder.
-        model_kwargs: More arguments for `AutoModel.from_pretrained`.
-        tokenizer_kwargs: More arguments for `AutoTokenizer.from_pretrained`.
-    """
+    """How transformers opens third-party folders, as the arguments of `SentenceEncoder`."""
 
     dtype: str | torch.dtype | None = None
     trust_remote_code: bool = False

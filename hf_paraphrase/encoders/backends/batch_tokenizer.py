@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...text.normalization import is_blank
 from ...threads import available_threads, in_threads
-from ...tokenization.fast_tokenize import Lookup, ids_of, list_of_texts, lookup_for, state_of
+from ...tokenization.fast_tokenize import Lookup, ids_of, lookup_for, state_of
 from ...tokenization.ragged_ids import TokenIds, ends_of
 
 CHARACTERS_PER_BLOCK = 1 << 20
@@ -47,20 +46,6 @@ class InputProcessing:
     def changed(self, **options: Any) -> InputProcessing:
         """Return a copy with other options."""
         return dataclasses.replace(self, **options)
-
-    def list_texts(self, texts: Any) -> list[str]:
-        """Make a list of one text or several; refuse other types."""
-        listed = list_of_texts(list(texts) if isinstance(texts, Iterator) else texts)
-        if self.blank_is_empty:
-            for row in [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]:
-                listed[row] = ""
-        return listed
-
-    def prepare_texts(self, texts: list[str]) -> list[str]:
-        """Lower-case and truncate texts."""
-        if self.lower_case:
-            texts = [text.lower() for text in texts]
-        return texts if self.max_characters is None else [text[: self.max_characters] for text in texts]
 
     def truncate_ids(self, token_ids: TokenIds) -> TokenIds:
         """Remove the tokens after the maximum number, except final special tokens."""
@@ -117,8 +102,13 @@ class BatchTokenizer:
         lookup = self._lookup_of(backend) if characters else None
 
         def tokenize(rows: slice) -> TokenIds:
-            token_ids = ids_of(backend, self.processing.prepare_texts(texts[rows]), lookup, special_tokens=True)
-            truncated = self.processing.truncate_ids(token_ids)
+            processing, block = self.processing, texts[rows]
+            if processing.lower_case:
+                block = [text.lower() for text in block]
+            if processing.max_characters is not None:
+                block = [text[: processing.max_characters] for text in block]
+            token_ids = ids_of(backend, block, lookup, special_tokens=True)
+            truncated = processing.truncate_ids(token_ids)
             if truncated is not token_ids:
                 self.num_truncated += int(np.count_nonzero(token_ids.lengths > truncated.lengths))
             return truncated

@@ -9,7 +9,7 @@ tokens and divide by their number, so they give the same bits.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -36,25 +36,17 @@ _TOKENS_THAT_PAY = 1 << 24
 
 
 class MeanPooler:
-    """Computes the embeddings of an averaging encoder from its table (vocabulary, columns).
+    """Computes the embeddings of an averaging encoder from its table (vocabulary, columns) and its configuration.
 
-    Unknown words, `skipped_id`, count only in texts without other words; None counts them always. A concatenation
-    lays the means of its parts side by side, scaled so that each part contributes its part of `part_weights` to the
-    cosine of two sentences, if there are weights.
+    With `skip_unknown`, unknown words count only in texts without other words. A concatenation, with `vocab_sizes`,
+    lays the means of its parts side by side; `part_weights` are the weights of the parts in a cosine.
     """
 
-    def __init__(
-        self,
-        table: NDArray[np.float32] | StoredMatrix,
-        *,
-        skipped_id: int | None = None,
-        part_sizes: Sequence[int] = (),
-        part_weights: Sequence[float] | None = None,
-    ) -> None:
+    def __init__(self, table: NDArray[np.float32] | StoredMatrix, config: Mapping[str, Any]) -> None:
         self._stored = table if isinstance(table, StoredMatrix) else StoredMatrix(table)
-        self.skipped_id = skipped_id
-        self.part_sizes = list(part_sizes)
-        self.part_weights = part_weights
+        self.skipped_id = config.get("unk_token_id", 1) if config.get("skip_unknown") else None
+        self.part_sizes = list(config.get("vocab_sizes") or ())
+        self.part_weights = config.get("part_weights")
         self._texts = self._tokens = 0
 
     def prepared(self, num_texts: int) -> Means:
@@ -62,11 +54,11 @@ class MeanPooler:
         self._texts += num_texts
         if self._texts > len(self._stored.values) // _ROWS_PER_TEXT:
             self._stored = StoredMatrix(self._stored.rounded())
-        mean = row_means
+        mean = compute_row_means
         if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
             # Before any of our threads starts, because a thread adopts PyTorch's present number of threads.
             import_module("torch")
-            mean = _row_means_by_torch
+            mean = _compute_row_means_by_torch
 
         def means(ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
             self._tokens += len(ids)
@@ -74,7 +66,7 @@ class MeanPooler:
                 return self._of_parts(mean, ids, offsets)
             few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
             ids, offsets = self._without_skipped(ids, offsets)
-            return (_few_row_means if few else mean)(*self._rows(ids), offsets)
+            return (_compute_few_row_means if few else mean)(*self._rows(ids), offsets)
 
         return means
 
@@ -133,7 +125,7 @@ def embed_averages(
     yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
 
-def pooler_of_model(model: Any) -> MeanPooler | None:
+def make_pooler(model: Any) -> MeanPooler | None:
     """Return the pooler of an averaging model of this package in single precision on the CPU, else None."""
     import torch
 
@@ -145,17 +137,12 @@ def pooler_of_model(model: Any) -> MeanPooler | None:
     # The properties `device` and `dtype` of a model take longer than embedding a short text.
     weights = model.embeddings.detach()
     is_plain = weights.device.type == "cpu" and weights.dtype == torch.float32
-    return make_pooler(vars(model.config), weights.numpy()) if is_plain else None
+    return MeanPooler(weights.numpy(), vars(model.config)) if is_plain else None
 
 
-def make_pooler(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> MeanPooler:
-    """Make the pooler of an average, or of a concatenation of averages."""
-    if (sizes := config.get("vocab_sizes")) is not None:
-        return MeanPooler(table, part_sizes=sizes, part_weights=config.get("part_weights"))
-    return MeanPooler(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
-
-
-def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+def compute_row_means(
+    table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.float32]:
     """Compute the means (texts, columns) of rows of a table; the mean of a text without tokens is zero.
 
     The texts are sorted by length, and the n-th rows of all texts are added at once.
@@ -177,10 +164,10 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
     return means
 
 
-def _few_row_means(
+def _compute_few_row_means(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Compute :func:`row_means` one text at a time; NumPy adds the rows in order if there are several columns."""
+    """Compute :func:`compute_row_means` text by text; NumPy adds rows in order if there are several columns."""
     rows = table.take(ids, axis=0)
     sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
     for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
@@ -188,7 +175,7 @@ def _few_row_means(
     return _divided(sums, offsets)
 
 
-def _row_means_by_torch(
+def _compute_row_means_by_torch(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     import torch

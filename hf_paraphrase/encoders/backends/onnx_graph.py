@@ -18,7 +18,7 @@ from ...errors import ModelError, UsageError, missing_package
 from ...messages import sanitize_line
 from ...models.registry import SENTENCE_ENCODERS, config_class
 from .batch_tokenizer import InputProcessing, count_final_special
-from .pooled_transformer import PooledTransformer, processing_of, read_modules
+from .pooled_transformer import PooledTransformer, describe_processing, read_modules
 from .sentence_transformers_files import ONNX_FILE, read_processing, write_options, write_processing
 from .torch_module import TorchModule
 
@@ -133,4 +133,4 @@ def open_onnx_folder(folder: Path) -> OnnxGraph:
         what = "only sentence-transformers can run the modules of this folder with an ONNX graph"
         raise ModelError(what, path=folder, remedy="open it without backend, or export it with export --format onnx")
     model = PooledTransformer(session, **modules[1]).eval()
-    return OnnxGraph(folder, model, tokenizer, processing_of(session, tokenizer, processing))
+    return OnnxGraph(folder, model, tokenizer, describe_processing(session, tokenizer, processing))

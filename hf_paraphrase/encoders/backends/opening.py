@@ -10,15 +10,15 @@ from typing import Any
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import load_model_folder
 from ...errors import UsageError, choice_of
-from ..architectures import encoder_class, is_of_transformers, third_party_type
+from ..architectures import find_encoder_class, is_of_transformers, read_third_party_type
 from .base import Backend, LoadingOptions
 from .batch_tokenizer import InputProcessing, count_final_special
 from .sentence_transformers_files import (
     PACKAGE_KINDS,
     check_module_types,
     is_onnx_folder,
-    module_kinds,
-    optional_json,
+    read_module_kinds,
+    read_optional_json,
     read_processing,
 )
 from .static_table import read_static
@@ -30,7 +30,7 @@ _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 def is_third_party(folder: Path) -> bool:
     """Return whether transformers or sentence-transformers decides how a folder is opened."""
     # An encoder of this package may be followed by modules that only sentence-transformers has.
-    return third_party_type(folder) is not None or not {*module_kinds(folder)} <= PACKAGE_KINDS
+    return read_third_party_type(folder) is not None or not {*read_module_kinds(folder)} <= PACKAGE_KINDS
 
 
 def open_backend(folder: Path, backend: str | None, options: LoadingOptions) -> Backend:
@@ -50,7 +50,7 @@ def open_backend(folder: Path, backend: str | None, options: LoadingOptions) -> 
 
         return open_onnx_folder(folder)
     is_ours = not is_third_party(folder)
-    if is_ours or third_party_type(folder) == "sentence-transformers":
+    if is_ours or read_third_party_type(folder) == "sentence-transformers":
         table = read_static(folder)
         if table is not None:
             _refuse_arguments("a static table", options)
@@ -59,7 +59,7 @@ def open_backend(folder: Path, backend: str | None, options: LoadingOptions) -> 
 
     if is_ours:
         _refuse_arguments("an encoder of this package", options)
-        model, tokenizer = load_model_folder(folder, encoder_class(folder))
+        model, tokenizer = load_model_folder(folder, find_encoder_class(folder))
         num_final_special = count_final_special(tokenizer.backend_tokenizer)
         return TorchModule(model, tokenizer, read_processing(folder).changed(num_final_special=num_final_special))
     from .pooled_transformer import open_transformer
@@ -82,7 +82,7 @@ def fetch_folder(name: str | PathLike[str], trust_remote_code: bool, **client: A
     check_module_types(folder, trust_remote_code)
     if not is_third_party(folder):
         return folder
-    if optional_json(folder / "config.json").get("model_type") is not None:
+    if read_optional_json(folder / "config.json").get("model_type") is not None:
         from .pooled_transformer import check_settings
 
         check_settings(folder, folder, trust_remote_code)
@@ -97,13 +97,13 @@ def make_backend(model: Any, tokenizer: Any, processing: InputProcessing | None)
         return model
     if tokenizer is None:
         raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
-    from .pooled_transformer import PooledTransformer, processing_of
+    from .pooled_transformer import PooledTransformer, describe_processing
     from .torch_module import TorchModule
 
     if is_of_transformers(model):
         if tokenizer.pad_token_id is None:
             raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-        processing, model = processing or processing_of(model, tokenizer), PooledTransformer(model)
+        processing, model = processing or describe_processing(model, tokenizer), PooledTransformer(model)
     elif processing is None:
         processing = InputProcessing(num_final_special=count_final_special(tokenizer.backend_tokenizer))
     return TorchModule(model, tokenizer, processing)

@@ -53,10 +53,10 @@ def embed_in_padded_batches(
     # One thread per batch, because a recurrent step is too small to divide among threads.
     threads = torch.get_num_threads() if device.type == "cpu" else 1
     tokens = _TRANSFORMER_TOKENS_PER_BATCH if is_transformer and device.type == "cpu" else TOKENS_PER_BATCH
-    yield from in_threads(embed, list(batches_of_like_length(ids.lengths, batch_size, tokens)), threads)
+    yield from in_threads(embed, list(batch_by_length(ids.lengths, batch_size, tokens)), threads)
 
 
-def batches_of_like_length(
+def batch_by_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
 ) -> Iterator[list[int]]:
     """Group rows of similar length, the longest first; leave rows of length 0 out."""
@@ -85,7 +85,7 @@ def evaluation_mode(model: Any) -> Iterator[None]:
             model.train()
 
 
-def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:
+def show_progress(steps: Iterable[int], total: int) -> Iterator[int]:
     """Pass on the numbers of finished texts, and show the progress on standard error."""
     from tqdm.auto import tqdm
 

@@ -26,11 +26,10 @@ from .batch_tokenizer import InputProcessing, count_final_special
 from .sentence_transformers_files import (
     MODULES_FILE,
     TRANSFORMER_FILE,
-    module_folder,
-    module_kind,
-    optional_json,
+    find_module_folder,
+    get_module_kind,
+    read_optional_json,
     write_modules,
-    write_pooling,
     write_processing,
 )
 
@@ -135,7 +134,12 @@ class PooledTransformer(nn.Module):
         # Older versions of sentence-transformers read the flags only, which have no order.
         flags = {flag: name in self.poolings for flag, name in _FLAGS.items()}
         modes = flags if len(self.poolings) == 1 else {"pooling_mode": self.poolings}
-        write_pooling(pooling, self.config.hidden_size, include_prompt=self.include_prompt, **modes)
+        settings = {
+            "word_embedding_dimension": self.config.hidden_size,
+            "include_prompt": self.include_prompt,
+            **modes,
+        }
+        write_json(pooling / "config.json", settings)
         for layer_folder, layer in zip(layer_folders, self.layers, strict=True):
             write_json(layer_folder / "config.json", layer.settings)
             if weights := layer.state_dict():
@@ -196,9 +200,9 @@ def open_transformer(folder: Path, options: LoadingOptions) -> tuple[PooledTrans
     # Poolers and decoders are not used, so they may be missing.
     unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
-    own = optional_json(subfolder / TRANSFORMER_FILE)
+    own = read_optional_json(subfolder / TRANSFORMER_FILE)
     processing = InputProcessing(max_tokens=own.get("max_seq_length"), lower_case=own.get("do_lower_case") is True)
-    return PooledTransformer(model, **parts).eval(), tokenizer, processing_of(model, tokenizer, processing)
+    return PooledTransformer(model, **parts).eval(), tokenizer, describe_processing(model, tokenizer, processing)
 
 
 def check_settings(folder: Path, subfolder: Path, trust_remote_code: bool) -> dict[str, Any]:
@@ -207,7 +211,7 @@ def check_settings(folder: Path, subfolder: Path, trust_remote_code: bool) -> di
 
     if not (subfolder / "config.json").is_file():
         what, remedy = "not a model folder: it has no config.json", _REMEDY
-        if adapter := optional_json(subfolder / "adapter_config.json"):
+        if adapter := read_optional_json(subfolder / "adapter_config.json"):
             what = f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model"
             remedy = "merge the two with peft (merge_and_unload), and save the result"
         raise ModelError(what, path=folder, remedy=remedy)
@@ -249,7 +253,7 @@ def backbone_for_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
     return model.transformer, {name: getattr(model.config, name) for name in ("vocab_size", "pad_token_id")}
 
 
-def processing_of(model: Any, tokenizer: Any, given: InputProcessing | None = None) -> InputProcessing:
+def describe_processing(model: Any, tokenizer: Any, given: InputProcessing | None = None) -> InputProcessing:
     """Return the processing of a transformer, with no more tokens than it has positions."""
     given = given or InputProcessing()
     limits = (given.max_tokens or tokenizer.model_max_length, _count_positions(model))
@@ -275,12 +279,12 @@ def read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     modules = read_json(path, ModelError)
     if not isinstance(modules, list):
         raise ModelError("not a list of modules", path=path, remedy=_REMEDY)
-    folders = [module_folder(folder, module) for module in modules]
-    kinds = list(map(module_kind, modules))
+    folders = [find_module_folder(folder, module) for module in modules]
+    kinds = list(map(get_module_kind, modules))
     is_plain = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
     if kinds[:2] != ["Transformer", "Pooling"] or not is_plain:
         return None
-    pooling = optional_json(folders[1] / "config.json")
+    pooling = read_optional_json(folders[1] / "config.json")
     parts = {"poolings": _read_poolings(pooling, folder), "include_prompt": pooling.get("include_prompt") is not False}
     layers = list(map(_read_layer, kinds[2:], folders[2:]))
     return None if None in layers else (folders[0], {**parts, "layers": layers})
@@ -300,7 +304,7 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
 
 def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
     """Read a module after the pooling; return None for an unsupported module."""
-    settings = optional_json(folder / "config.json")
+    settings = read_optional_json(folder / "config.json")
     between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
     if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):
         return None

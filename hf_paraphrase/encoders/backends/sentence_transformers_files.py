@@ -33,12 +33,12 @@ def is_onnx_folder(folder: Path) -> bool:
     return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
 
 
-def optional_json(path: Path) -> dict[str, Any]:
+def read_optional_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of a model folder; return an empty one if there is no such file."""
     return read_json_object(path, ModelError) if path.is_file() else {}
 
 
-def module_kind(module: Any) -> str | None:
+def get_module_kind(module: Any) -> str | None:
     """Return the class of a module of sentence-transformers without its package."""
     return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
 
@@ -72,7 +72,7 @@ def check_module_types(folder: Path, trust_remote_code: bool) -> None:
             raise ModelError(what, path=named_in, remedy=remedy)
 
 
-def module_folder(folder: Path, module: object) -> Path:
+def find_module_folder(folder: Path, module: object) -> Path:
     """Return the folder of a module, which must be inside the folder of the model."""
     path = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(path, str) or Path(path).is_absolute() or ".." in Path(path).parts:
@@ -81,18 +81,18 @@ def module_folder(folder: Path, module: object) -> Path:
     return folder / path
 
 
-def module_kinds(folder: Path) -> list[str | None]:
+def read_module_kinds(folder: Path) -> list[str | None]:
     """Return the kinds of the modules in `modules.json`; an empty list if there is no such file."""
     path = folder / MODULES_FILE
     modules = read_json(path, ModelError) if path.is_file() else []
     if not isinstance(modules, list):
         raise ModelError("not a list of modules", path=path, remedy="copy the model again")
-    return [module_kind(module) for module in modules]
+    return [get_module_kind(module) for module in modules]
 
 
 def read_options(folder: Path) -> dict[str, Any]:
     """Read prompts, truncation and similarity function from `config_sentence_transformers.json`."""
-    settings = optional_json(folder / OPTIONS_FILE)
+    settings = read_optional_json(folder / OPTIONS_FILE)
     named, default = settings.get("prompts"), settings.get("default_prompt_name")
     prompts = {name: text for name, text in named.items() if isinstance(text, str)} if isinstance(named, dict) else {}
     similarity = settings.get("similarity_fn_name")
@@ -106,27 +106,27 @@ def read_options(folder: Path) -> dict[str, Any]:
 
 def read_processing(folder: Path) -> InputProcessing:
     """Read the processing of a folder of this package, from the files that sentence-transformers reads too."""
-    own = optional_json(folder / TRANSFORMER_FILE)
-    options = optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
+    own = read_optional_json(folder / TRANSFORMER_FILE)
+    options = read_optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
     more = options if isinstance(options, dict) else {}
-    truncation = optional_json(folder / "tokenizer.json").get("truncation") or {}
+    truncation = read_optional_json(folder / "tokenizer.json").get("truncation") or {}
     return InputProcessing(
         max_tokens=own.get("max_seq_length") or truncation.get("max_length"),
         max_characters=more.get("max_characters"),
         lower_case=own.get("do_lower_case") is True,
-        normalize="Normalize" in module_kinds(folder) or more.get("normalize") is True,
+        normalize="Normalize" in read_module_kinds(folder) or more.get("normalize") is True,
         truncate_first=more.get("truncate_first") is True,
     )
 
 
 def write_processing(folder: Path, processing: InputProcessing) -> None:
     """Write the processing of a folder, for :func:`read_processing` and sentence-transformers."""
-    kinds = module_kinds(folder)
+    kinds = read_module_kinds(folder)
     if kinds[:1] == ["StaticEmbedding"]:
         _write_table_processing(folder, processing)
     else:
         lengths = {"max_seq_length": processing.max_tokens, "do_lower_case": processing.lower_case}
-        write_json(folder / TRANSFORMER_FILE, {**optional_json(folder / TRANSFORMER_FILE), **lengths})
+        write_json(folder / TRANSFORMER_FILE, {**read_optional_json(folder / TRANSFORMER_FILE), **lengths})
     if processing.normalize and kinds and "Normalize" not in kinds:
         modules, name = read_json(folder / MODULES_FILE, ModelError), f"{len(kinds)}_Normalize"
         write_json(folder / name / "config.json", {})
@@ -137,7 +137,7 @@ def write_processing(folder: Path, processing: InputProcessing) -> None:
         "normalize": processing.normalize and not kinds,
     }
     if any(more.values()):
-        write_json(folder / OPTIONS_FILE, {**optional_json(folder / OPTIONS_FILE), _PROCESSING: more})
+        write_json(folder / OPTIONS_FILE, {**read_optional_json(folder / OPTIONS_FILE), _PROCESSING: more})
 
 
 def _module(number: int, name: str, kind: str) -> dict[str, Any]:
@@ -160,11 +160,6 @@ def write_modules(folder: Path, kinds: Sequence[str], options: Mapping[str, Any]
     return [folder / name for name in names]
 
 
-def write_pooling(folder: Path, hidden_size: int, **modes: Any) -> None:
-    """Write the configuration of a pooling."""
-    write_json(folder / "config.json", {"word_embedding_dimension": hidden_size, **modes})
-
-
 def write_module_files(
     folder: Path,
     hidden_size: int,
@@ -181,7 +176,7 @@ def write_module_files(
     _, *others = write_modules(folder, ["StaticEmbedding"] if is_table else ["Transformer", "Pooling"], options)
     if not is_table:
         modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}
-        write_pooling(others[0], hidden_size, **modes)
+        write_json(others[0] / "config.json", {"word_embedding_dimension": hidden_size, **modes})
     write_processing(folder, processing or InputProcessing())
 
 
@@ -189,12 +184,12 @@ def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
     """Write truncation and lower-casing into `tokenizer.json`, as a `StaticEmbedding` reads no other file."""
     if processing.max_tokens is None and not processing.lower_case:
         return
-    tokenizer = optional_json(folder / "tokenizer.json")
+    tokenizer = read_optional_json(folder / "tokenizer.json")
     if processing.max_tokens is not None:
         rule = {"direction": "Right", "max_length": processing.max_tokens, "strategy": "LongestFirst", "stride": 0}
         tokenizer["truncation"] = rule
         # The limit of model2vec.
-        config = optional_json(folder / "config.json")
+        config = read_optional_json(folder / "config.json")
         write_json(folder / "config.json", {**config, "max_length": processing.max_tokens})
     if processing.lower_case:
         steps = [{"type": "Lowercase"}, *([tokenizer["normalizer"]] if tokenizer.get("normalizer") else [])]

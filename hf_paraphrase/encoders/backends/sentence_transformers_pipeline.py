@@ -20,7 +20,7 @@ from ...tokenization.ragged_ids import TokenIds
 from .base import Backend, EmbeddingJob, LoadingOptions
 from .batch_tokenizer import InputProcessing, count_final_special
 from .pooled_transformer import PooledTransformer
-from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, optional_json
+from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, read_optional_json
 from .torch_module import TorchModule
 
 _BATCHES_PER_STEP = 16
@@ -114,7 +114,7 @@ def save_pipeline(pipeline: Any, folder: Path, options: Mapping[str, Any]) -> No
     """Write the folder of a pipeline, with the options of an encoder."""
     with quiet_transformers():
         pipeline.save_pretrained(str(folder), create_model_card=False)
-    written = optional_json(folder / OPTIONS_FILE)
+    written = read_optional_json(folder / OPTIONS_FILE)
     prompts = {**written.get("prompts", {}), **(options.get("prompts") or {})}
     write_json(folder / OPTIONS_FILE, {**written, **options, "prompts": prompts})
 

@@ -29,8 +29,14 @@ from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 from ...models.registry import MODELS, config_class, model_class
 from .base import Backend, EmbeddingJob, TokenBackend, Tokenize
 from .batch_tokenizer import InputProcessing, count_final_special
-from .mean_pooler import MeanPooler, embed_averages, make_pooler
-from .sentence_transformers_files import MODULES_FILE, module_folder, module_kinds, optional_json, read_processing
+from .mean_pooler import MeanPooler, embed_averages
+from .sentence_transformers_files import (
+    MODULES_FILE,
+    find_module_folder,
+    read_module_kinds,
+    read_optional_json,
+    read_processing,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -144,7 +150,7 @@ class StaticTable(TokenBackend):
             stored = self.vectors
             if self.model_type == AVERAGE and size < stored.values.shape[1]:
                 stored = StoredMatrix(np.ascontiguousarray(stored.values[:, :size]), stored.scales)
-            self._pooler = size, make_pooler(self.config, stored)
+            self._pooler = size, MeanPooler(stored, self.config)
         return embed_averages(self._pooler[1], tokenize, blocks, job)
 
     def save(self, folder: Path, options: Mapping[str, Any]) -> None:
@@ -154,13 +160,13 @@ class StaticTable(TokenBackend):
 
 def read_static(folder: Path) -> StaticTable | None:
     """Open the folder of a static table; return None for any other folder."""
-    config = optional_json(folder / "config.json")
+    config = read_optional_json(folder / "config.json")
     model_type = config.get("model_type")
     if model_type in (AVERAGE, CONCATENATION):
         return _own_table(folder, model_type, config)
     if (folder / "config.json").is_file() and model_type in (None, MODEL2VEC) and TABLE in read_headers(folder):
         return _model2vec(folder, config)
-    kinds = module_kinds(folder) if model_type is None else []
+    kinds = read_module_kinds(folder) if model_type is None else []
     return _static_embedding(folder, kinds[1:]) if kinds[:1] == ["StaticEmbedding"] else None
 
 
@@ -214,8 +220,8 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
 
 def _static_embedding(folder: Path, other_kinds: Sequence[str | None]) -> StaticTable | None:
     """Open a table of sentence-transformers; return None if other layers follow or the left end is truncated."""
-    subfolder = module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
-    truncation = optional_json(subfolder / "tokenizer.json").get("truncation") or {}
+    subfolder = find_module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
+    truncation = read_optional_json(subfolder / "tokenizer.json").get("truncation") or {}
     if {*other_kinds} - {"Normalize"} or truncation.get("direction") == "Left":
         return None
     processing = InputProcessing(max_tokens=truncation.get("max_length"), normalize=bool(other_kinds))

@@ -19,7 +19,7 @@ from ...tokenization.word_level import save_tokenizer
 from ..architectures import check_own_class, is_own_class
 from .base import EmbeddingJob, TokenBackend, Tokenize
 from .batch_tokenizer import InputProcessing, special_tokens_mask
-from .mean_pooler import embed_averages, pooler_of_model
+from .mean_pooler import embed_averages, make_pooler
 from .padded_batches import embed_in_padded_batches, evaluation_mode
 from .pooled_transformer import PooledTransformer
 from .sentence_transformers_files import write_module_files
@@ -67,7 +67,7 @@ class TorchModule(TokenBackend):
         """Fill the vectors of a job in padded batches, or without padding for an average on the CPU."""
         model = self.model
         with evaluation_mode(model):
-            if (pooler := pooler_of_model(model)) is not None:
+            if (pooler := make_pooler(model)) is not None:
                 yield from embed_averages(pooler, tokenize, blocks, job)
                 return
             options = self.forward_options(job.prompt)

@@ -68,7 +68,9 @@ class LabelledSet:
 
     def pair_keys(self) -> list[tuple[str, ...]]:
         """Return keys that are equal for pairs of the same sentences, in any order and typography."""
-        return [tuple(sorted(map(sentence_key, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)]
+        return [
+            tuple(sorted(map(normalize_sentence, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)
+        ]
 
     def rows(self, chosen: np.ndarray) -> LabelledSet:
         """Return the pairs where `chosen` (n,), bool, is true."""
@@ -77,7 +79,7 @@ class LabelledSet:
         return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
 
 
-def columns_of(path: Path) -> set[str]:
+def list_columns(path: Path) -> set[str]:
     """List the columns of all splits of a data set, or none if it is no data set."""
     try:
         if path.is_file() and kind_of_rows(path) is None:
@@ -91,7 +93,7 @@ def columns_of(path: Path) -> set[str]:
 def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
     """Read columns of a file, or of a split of a data set, and return the name of the set and the columns."""
     name, folder = path.resolve().name, DataFolder(path)
-    split = folder.splits[0] if path.is_file() else chosen_split(folder, split)
+    split = folder.splits[0] if path.is_file() else choose_split(folder, split)
     table = folder.table(split, [column.name for column in fields])
     first_line = 2 if path.is_file() and kind_of_rows(path) == "csv" else 1
     for column in fields:
@@ -110,7 +112,7 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
     return name, table
 
 
-def chosen_split(folder: DataFolder, split: str) -> str:
+def choose_split(folder: DataFolder, split: str) -> str:
     """Return a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
 
     The only split replaces a missing split `validation`, `dev` or `test`, which are names that the user did not give.
@@ -123,10 +125,10 @@ def read_graded_folder(path: Path, split: str) -> GradedSet:
     """Read pairs with a column `score` from a file, or from a split of a data folder."""
     name, table = read_columns(path, split, [*_SIDES, Field("score", pa.float64(), may_be_null=True)])
     first, second, values = (column.to_pylist() for column in table.columns)
-    return GradedSet(name, "graded", first, second, finite_scores(values, path, f"split `{split}`"))
+    return GradedSet(name, "graded", first, second, check_scores(values, path, f"split `{split}`"))
 
 
-def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
+def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
     """Convert the scores of a named set to float64 (n,), and refuse infinite and missing ones."""
     try:
         scores = np.asarray(values, dtype=np.float64)
@@ -197,7 +199,7 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
     return tuple(scored)
 
 
-def sentence_key(text: str) -> str:
+def normalize_sentence(text: str) -> str:
     """Normalize a sentence so that differences of typography vanish; a text without a word stays as it is."""
     return normalize_words(text) or text.strip()
 
@@ -209,14 +211,14 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
         raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 
-def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
+def group_sentences(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
     """Number the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     ids: dict[str, int] = {}
     first, second = (
-        [ids.setdefault(sentence_key(text), len(ids)) for text in side] for side in (sentences1, sentences2)
+        [ids.setdefault(normalize_sentence(text), len(ids)) for text in side] for side in (sentences1, sentences2)
     )
     links = coo_array((np.ones(len(first)), (first, second)), shape=(len(ids), len(ids)))
     groups = connected_components(links, directed=False)[1][first]
@@ -224,12 +226,12 @@ def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.
     return np.asarray(begins.argsort().argsort()[group])
 
 
-def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
+def split_into_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
     """Divide pairs into folds (n,) of similar size, so that no sentence is in two folds.
 
-    Each of the :func:`sentence_groups`, the largest first, goes to the fold that is smallest so far.
+    Each of the :func:`group_sentences`, the largest first, goes to the fold that is smallest so far.
     """
-    groups = sentence_groups(sentences1, sentences2)
+    groups = group_sentences(sentences1, sentences2)
     sizes = np.bincount(groups, minlength=1)
     fold_of = np.zeros(len(sizes), dtype=np.int64)
     filled = np.zeros(count, dtype=np.int64)

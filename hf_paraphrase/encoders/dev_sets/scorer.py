@@ -18,7 +18,7 @@ from ...vectors.similarity import cosine_similarities
 from .pair_sets import (
     Encode,
     GradedSet,
-    columns_of,
+    list_columns,
     read_graded_folder,
     read_labelled_folder,
     require_both_classes,
@@ -33,14 +33,14 @@ _NUM_NEIGHBORS = 4
 DevScorer = Callable[[Encode], dict[str, float]]
 
 
-def dev_sets(data_dir: Path) -> list[GradedSet]:
+def read_dev_sets(data_dir: Path) -> list[GradedSet]:
     """Read the development sets below a folder.
 
     These are STS 2016, or else the dev parts of other raw STS sets, or else graded pairs (a file, or the split
     `validation`).
     """
     sets = find_sts_sets(data_dir, families=("STS16",)).sets
-    if not sets and "sentence1" not in columns_of(data_dir):
+    if not sets and "sentence1" not in list_columns(data_dir):
         sets = tuple(graded for graded in find_sts_sets(data_dir).sets if graded.name in _DEV_PARTS)
     return list(sets) or [_graded_pairs(data_dir, "validation", "STS 2016")]
 
@@ -59,7 +59,7 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
 
 
 def _graded_pairs(data_dir: Path, split: str, others: str) -> GradedSet:
-    if not columns_of(data_dir):
+    if not list_columns(data_dir):
         remedy = f"give STS sets, or pairs with a column score or label: a file, or data/{split}-*.parquet"
         raise InputError(f"there is no set of {others}, and there are no graded pairs", path=data_dir, remedy=remedy)
     return read_graded_folder(data_dir, split)
@@ -70,21 +70,21 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
     Args:
         data_dir: A folder with the STS 2016 sets at any depth; a data folder or a CSV, JSON lines or Parquet file of
-            pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair; see :func:`dev_sets`); or
-            a bitext with a split `validation`.
+            pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair); or a bitext with a split
+            `validation`.
 
     Returns:
         A function that takes `encode` (n sentences to an array (n, dim)). It returns Pearson × 100 per set of scores,
         the average precision × 100 for labels, or the percentage of sentences whose nearest neighbour is their
-        translation (see :func:`translation_retrieval`) for a bitext; and `dev_mean`, the unweighted mean.
+        translation (see :func:`measure_translation_retrieval`) for a bitext; and `dev_mean`, the unweighted mean.
     """
     data_dir = Path(data_dir)
-    columns = columns_of(data_dir)
+    columns = list_columns(data_dir)
     if columns.issuperset(_BITEXT_SIDES) and "sentence1" not in columns:
         return _retrieval_scorer(data_dir)
     if "label" in columns and "score" not in columns:
         return _label_scorer(data_dir)
-    sets = dev_sets(data_dir)
+    sets = read_dev_sets(data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
         scored = score_with_encoder(encode, sets)
@@ -115,14 +115,14 @@ def _retrieval_scorer(data_dir: Path) -> DevScorer:
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        measures = translation_retrieval(sources, targets, encode(sources), encode(targets))
+        measures = measure_translation_retrieval(sources, targets, encode(sources), encode(targets))
         directions = ("source_to_target", "target_to_source")
         return {"dev_mean": measures["mean"], **{name: measures[name] for name in directions}}
 
     return score
 
 
-def translation_retrieval(
+def measure_translation_retrieval(
     sources: Sequence[str],
     targets: Sequence[str],
     source_vectors: NDArray[np.float32],

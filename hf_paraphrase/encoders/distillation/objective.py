@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
-from ..initial_vectors import principal_axes
+from ..initial_vectors import compute_principal_axes
 from ..objective import Objective
 from .char_ngrams import CharNgramEmbeddings
 from .teacher_vectors import TeacherVectors
@@ -233,7 +233,7 @@ def initial_projection(
     """
     size = targets.shape[1]
     projection = torch.eye(max(size, student_size), student_size)
-    axes = torch.from_numpy(principal_axes(targets, min(student_size, size))).float()
+    axes = torch.from_numpy(compute_principal_axes(targets, min(student_size, size))).float()
     projection[:size, : axes.shape[1]] = axes
     if turn is not None:
         projection = projection @ torch.linalg.qr(torch.randn(student_size, student_size, generator=turn))[0]
@@ -253,6 +253,6 @@ def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components
     unit = functional.normalize(torch.from_numpy(vectors)).numpy()
     kept = components or unit.shape[1]
     model = encoder.model
-    axes = torch.from_numpy(principal_axes(unit, kept)).to(model.embeddings)
+    axes = torch.from_numpy(compute_principal_axes(unit, kept)).to(model.embeddings)
     model.embeddings = nn.Parameter(model.embeddings @ axes)
     model.config.hidden_size = kept

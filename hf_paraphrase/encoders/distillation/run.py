@@ -15,9 +15,16 @@ from ...messages import log
 from ...settings import recipe
 from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun
-from ..architectures import option_names
+from ..architectures import list_option_names
 from ..sentence_encoder import SentenceEncoder
-from ..train import described_size, dev_evaluator, finished_encoder, scratch_folder, show_line, write_encoder
+from ..train import (
+    describe_size,
+    find_scratch_folder,
+    make_dev_evaluator,
+    open_finished_encoder,
+    show_line,
+    write_encoder,
+)
 from .settings import ObjectiveSettings, StudentSettings
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
     with TrainingRun(settings, command="distill", inputs=settings.inputs(), of_the_result=["teacher_vectors"]) as run:
         if not run.is_finished:
             _distill(settings, run)
-    return finished_encoder(settings.output)
+    return open_finished_encoder(settings.output)
 
 
 def _distill(settings: StudentSettings, run: TrainingRun) -> None:
@@ -52,7 +59,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     from .trainer import DistillationTrainer, DistillationTrainingArguments
 
     # Everything that can fail is checked before the teachers encode, which may take hours.
-    evaluator = dev_evaluator(settings.dev_data)
+    evaluator = make_dev_evaluator(settings.dev_data)
     device = settings.computing_device
     bf16 = is_bf16(settings.teacher_precision, device)
     teachers = [
@@ -71,7 +78,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     if (wanted := max([*settings.matryoshka, settings.principal_components or 0], default=0)) > size:
         remedy = "give fewer to --matryoshka or --principal-components"
         raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
-    described = described_size(student.model, coverage)
+    described = describe_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
     for name, share in texts.shares_of(student.tokenizer.unk_token_id, encoded).items():
         if share > _MOST_UNKNOWN:
@@ -91,7 +98,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     del teachers
     arguments = run.arguments(
         DistillationTrainingArguments,
-        **{name: getattr(settings, name) for name in option_names(ObjectiveSettings)},
+        **{name: getattr(settings, name) for name in list_option_names(ObjectiveSettings)},
         bf16=settings.precision == "bf16",
     )
     data = DistillationTexts(encoded, TeacherVectors(vectors, settings.teacher_weights), numbers)
@@ -118,7 +125,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
         words=[] if settings.word_list is None else read_word_list(settings.word_list),
         max_characters=settings.max_characters,
         held_out=settings.decontaminator("text"),
-        scratch=scratch_folder(run.folder),
+        scratch=find_scratch_folder(run.folder),
     )
     log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
     if settings.teacher and not (texts.target_text_ids >= 0).any():
@@ -144,7 +151,7 @@ def _student(
         # A word-trigram embedding concatenates two vectors. The provenance records the given settings.
         parts = 2 if settings.kind.words and settings.kind.trigrams else 1
         settings = replace(settings, hidden_size=-(-dimension // parts))
-    encode = partial(encode_texts, texts, scratch=scratch_folder(run.folder))
+    encode = partial(encode_texts, texts, scratch=find_scratch_folder(run.folder))
     with naming(settings.texts[0]):
         encoder, encoded, coverage = prepare_encoder(
             settings, partial(iter, texts), encode, lambda encoded, size: id_counts(encoded.ids, size)
@@ -163,8 +170,8 @@ def _student(
 def _write(
     settings: StudentSettings, run: TrainingRun, trainer: DistillationTrainer, texts: Texts, coverage: Coverage | None
 ) -> None:
-    from ..model_folder import name_on_card
-    from ..trainer import DEV_SCORE, scores_of
+    from ..model_folder import find_card_name
+    from ..trainer import DEV_SCORE, score_encoder
     from .objective import turn_to_principal_axes
     from .texts import OTHER, described
 
@@ -181,10 +188,10 @@ def _write(
     if settings.principal_components is not None:
         turn_to_principal_axes(trainer.encoder, data.texts, settings.principal_components, seed=settings.seed)
         if trainer.evaluator is not None:
-            results["dev_finished"] = scores_of(trainer.evaluator, trainer.encoder)[DEV_SCORE]
+            results["dev_finished"] = score_encoder(trainer.evaluator, trainer.encoder)[DEV_SCORE]
     initial = "random"
     if settings.initial_model is not None:
-        initial = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
+        initial = f"those of {find_card_name(settings.initial_model)}, with all its other weights"
     elif settings.initial_vectors is not None:
         initial = f"{to_path(settings.initial_vectors).name} ({coverage})"
     folders = [item for item in (*settings.text, *settings.multilingual_text) if Path(item).is_dir()]

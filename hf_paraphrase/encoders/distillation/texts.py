@@ -22,7 +22,7 @@ from ...messages import log
 from ...text.hashing import hash64
 from ...text.languages import is_language, primary_language
 from ...tokenization.ragged_ids import TokenIds, ends_of
-from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
+from ..encoded_pairs import GrowingArray, TokenArrays, make_tokenize_function
 
 OTHER = "other"
 """The language name of text that is neither bitext nor in the language of the monolingual teachers."""
@@ -294,7 +294,7 @@ def described(left_out: Counter[str]) -> str:
 
 def encode_texts(texts: Texts, tokenizer: Any, *, scratch: str | os.PathLike[str] | None = None) -> TokenIds:
     """Tokenize texts with a tokenizer, or an encoder's, into a memory-mapped file; a text may have no tokens."""
-    tokenize, arrays = tokenizing(tokenizer), TokenArrays(scratch)
+    tokenize, arrays = make_tokenize_function(tokenizer), TokenArrays(scratch)
     for block in texts.blocks():
         arrays.append(tokenize(block))
     return arrays.finish().ids

@@ -11,7 +11,7 @@ from tqdm import tqdm
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import atomic_write_text
 from ...artefacts.fsspec_path import to_path
-from ...encoders.dev_sets.scorer import dev_sets, read_test_sets
+from ...encoders.dev_sets.scorer import read_dev_sets, read_test_sets
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError, UsageError
 from ...messages import log
@@ -150,7 +150,7 @@ def tune(settings: TuneSettings) -> str:
     ) as artefact:
         if artefact.finished:
             return (artefact.target / "table.md").read_text(encoding="utf-8")
-        dev_sets(Path(settings.dev_data))
+        read_dev_sets(Path(settings.dev_data))
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
         pools = {name: SelectionPool(folder, settings.sample) for name, folder in settings.data_sets.items()}
         cells = [

@@ -115,18 +115,18 @@ class TuningRuns:
         """Train as `train-encoder` does, and score the best epoch."""
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
         from ...encoders.encoded_pairs import encode_pairs
-        from ...encoders.encoder_vocabulary import new_vocabulary, untrained_model
+        from ...encoders.encoder_vocabulary import make_untrained_model, make_vocabulary
         from ...encoders.sentence_encoder import SentenceEncoder
-        from ...encoders.train import trainer_settings
+        from ...encoders.train import make_trainer_arguments
         from ...encoders.trainer import DEV_SCORE
 
         settings = self.encoders[cell.encoder]
         if cell.encoder not in self._vocabularies:
-            self._vocabularies[cell.encoder] = new_vocabulary(settings, self._sentences)
+            self._vocabularies[cell.encoder] = make_vocabulary(settings, self._sentences)
         vocabulary = self._vocabularies[cell.encoder]
         selected = self.pools[cell.data].sentences.take(pa.array(rows))
         pairs = encode_pairs(selected.to_pylist(), vocabulary.tokenizer)
-        model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=seed)
+        model, _ = make_untrained_model(settings, vocabulary, pairs.counts, seed=seed)
         with tempfile.TemporaryDirectory() as scratch:
             arguments = settings.trainer_arguments(
                 EncoderTrainingArguments,
@@ -135,7 +135,7 @@ class TuningRuns:
                 report_to=settings.report_to,
                 disable_tqdm=True,
                 save_only_model=True,
-                **trainer_settings(settings),
+                **make_trainer_arguments(settings),
             )
             evaluator = lambda encoder: self._score(encoder.encode)  # noqa: E731
             trainer = EncoderTrainer(model, arguments, pairs, vocabulary.tokenizer, evaluator=evaluator)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.sentences import lines_of_file
-from ...encoders.backends.padded_batches import batches_of_like_length
+from ...encoders.backends.padded_batches import batch_by_length
 from ...errors import InputError, ModelError
 from ...training.verdicts import Interval
 
@@ -155,7 +155,7 @@ def word_gates(
     lengths = [len(item.ids) for item in encoded]
     words: dict[int, list[WordGate]] = {}
     with tqdm(total=len(sentences), unit=" sentences", desc="gates") as progress:
-        for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
+        for rows in batch_by_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             gates, norms = _gates_of(encoder, [encoded[row].ids for row in rows])
             for place, row in enumerate(rows):
                 words[row] = [

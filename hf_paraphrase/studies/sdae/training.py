@@ -18,7 +18,7 @@ from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.backends.torch_module import write_model_files
-from ...encoders.model_folder import card_values, count_sizes, inherited_by_card
+from ...encoders.model_folder import collect_card_values, count_sizes, inherit_card_values
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
@@ -220,8 +220,8 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         },
         template="sdae",
         card={
-            **card_values(model, Path(settings.output).name),
-            **inherited_by_card(settings.license, settings.initial_vectors),
+            **collect_card_values(model, Path(settings.output).name),
+            **inherit_card_values(settings.license, settings.initial_vectors),
             "languages": _languages(settings),
             "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
             "vectors_name": start,
