@@ -440,7 +440,7 @@ def join(
     license: str | None = None,
     overwrite: bool = False,
 ) -> SentenceEncoder:
-    """Put averages of token vectors side by side in one encoder and write its folder, with card and record."""
+    """Concatenate averages of token vectors into one encoder and write its folder, with card and record."""
 
 def train_encoder(
     *,
@@ -452,6 +452,17 @@ def train_encoder(
     overwrite: bool = False,
     resume: bool = False,
     report_to: str = "none",
+    patience: int | None = None,
+    gradient_accumulation_steps: int = 1,
+    lr_scheduler: str = "constant",
+    warmup: float = 0.0,
+    weight_decay: float = 0.0,
+    logging_steps: int | None = None,
+    eval_steps: int | None = None,
+    max_grad_norm: float = 0.0,
+    precision: str = "fp32",
+    max_pairs: int | None = None,
+    positive_label: str | None = None,
     loss: str = "margin",
     margin: float | None = None,
     scale: float | None = None,
@@ -486,22 +497,11 @@ def train_encoder(
     word_dropout: float = 0.0,
     hard_negatives: _Input | None = None,
     dev_data: _Input | None = None,
-    patience: int | None = None,
     epochs: float | None = None,
     batch_size: int = 100,
-    gradient_accumulation_steps: int = 1,
     learning_rate: float | None = None,
-    lr_scheduler: str = "constant",
-    warmup: float = 0.0,
-    weight_decay: float = 0.0,
-    logging_steps: int | None = None,
-    eval_steps: int | None = None,
-    max_grad_norm: float = 0.0,
-    precision: str = "fp32",
-    max_pairs: int | None = None,
-    positive_label: str | None = None,
 ) -> SentenceEncoder:
-    """Train a sentence encoder on pairs (paper 000, section 4.2) and write its folder, with card and record."""
+    """Train a sentence encoder on pairs (Wieting et al. 2017, section 4.2) and write its folder, with card and record."""
 
 def evaluate(
     *,
