@@ -34,7 +34,8 @@ _MANY = 40
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
     """Make settings from the words after a command; flags override the values of `--config FILE.yaml`."""
-    return cast(S, VerbParser(settings_class, verb).parse_words(words))
+    settings: S = VerbParser(settings_class, verb).parse_words(words)
+    return settings
 
 
 class VerbParser(argparse.ArgumentParser):
@@ -91,13 +92,13 @@ class VerbParser(argparse.ArgumentParser):
             self._renamed |= {flag(f"no_{name}"): opposites[0] for name in option.formerly}
             self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
 
-    def parse_words(self, words: Sequence[str]) -> Settings:
+    def parse_words(self, words: Sequence[str]) -> Any:
         """Make the settings from the words after the command."""
         self._shows_all |= "--help-all" in words
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
         values = self._values_of_file(Path(paths[-1])) if paths else {}
-        return self._settings_class(**{**values, **self._values(words)})
+        return cast(Any, self._settings_class)(**{**values, **self._values(words)})
 
     def _values(self, words: Sequence[str]) -> dict[str, Any]:
         words = [self._current_spelling(word) for word in words]

@@ -93,17 +93,17 @@ def contrast_ngrams(
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)
     kinds = [("entropy", "bits", 1), ("repetition_rate", "%", -1)]
-    draws: dict[tuple[str, int], list[float]] = {(name, place): [] for name, _, _ in kinds for place in range(2)}
+    draws: dict[tuple[str, int], list[float]] = {(name, index): [] for name, _, _ in kinds for index in range(2)}
     for _ in range(replicates):
         weights = generator.multinomial(size, np.full(size, 1 / size)).astype(np.float64)
-        for name, place in draws:
-            one, two = (getattr(side[place], name)(weights) for side in (references, translations))
-            draws[name, place].append(one - two)
+        for name, index in draws:
+            one, two = (getattr(side[index], name)(weights) for side in (references, translations))
+            draws[name, index].append(one - two)
     contrasts = []
     for name, unit, expected in kinds:
-        for place, order in enumerate(ORDERS):
-            one, two = (getattr(side[place], name)() for side in (references, translations))
-            difference = Difference(one - two, (), np.array(draws[name, place])).interval(comparisons=len(draws))
+        for index, order in enumerate(ORDERS):
+            one, two = (getattr(side[index], name)() for side in (references, translations))
+            difference = Difference(one - two, (), np.array(draws[name, index])).interval(comparisons=len(draws))
             contrasts.append(
                 {
                     "name": f"{name.partition('_')[0]} of {'unigrams' if order == 1 else 'trigrams'}",
@@ -132,10 +132,10 @@ def average_idf(texts: Sequence[str], frequencies: Mapping[str, int], documents:
     idf(t) = ln((N + 1) / (df(t) + 1)), N being the number of documents, df(t) the number of documents with t.
     """
     means = np.full(len(texts), np.nan)
-    for place, text in enumerate(texts):
+    for row, text in enumerate(texts):
         if tokens := tokenize(text):
             counts = np.array([frequencies.get(token, 0) for token in tokens])
-            means[place] = np.log((documents + 1) / (counts + 1)).mean()
+            means[row] = np.log((documents + 1) / (counts + 1)).mean()
     return means
 
 

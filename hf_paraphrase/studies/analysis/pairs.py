@@ -90,7 +90,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         idf = _document_frequencies(settings, sample.references)
         correlations: dict[str, dict[str, Interval]] = {}
         for name, scores in probabilities.items():
-            repetition = [found.repetition for found in ngrams[name]]
+            repetition = [occurrences.repetition for occurrences in ngrams[name]]
             lengths = TokenSpans([text.lower() for text in sides[name]]).counts.astype(float)
             properties = [*repetition, average_idf(sides[name], *idf), lengths]
             correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
@@ -99,10 +99,11 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
             "rows": sample.rows,
             "drawn": sample.drawn,
             "seen_by_the_classifier": seen,
-            "mean_reference_probability": {name: float(np.mean(item)) for name, item in probabilities.items()},
-            "table_9": [{**item, "difference": asdict(item["difference"])} for item in contrasts],
+            "mean_reference_probability": {name: float(np.mean(values)) for name, values in probabilities.items()},
+            "table_9": [{**row, "difference": asdict(row["difference"])} for row in contrasts],
             "table_10": {
-                side: {name: asdict(item) for name, item in items.items()} for side, items in correlations.items()
+                side: {name: asdict(row) for name, row in intervals.items()}
+                for side, intervals in correlations.items()
             },
         }
         tables = [_contrast_table(contrasts)]
@@ -141,8 +142,8 @@ def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, i
     filled = [bool((one or "").strip() and (two or "").strip()) for one, two in zip(first, second, strict=True)]
     usable = np.flatnonzero(filled)
     references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)], np.int64)
-    places = np.argsort(np.random.default_rng(settings.seed).permutation(len(usable)))
-    chosen = usable[lowest_of_each(references[usable], places)] if len(usable) else usable
+    ranks = np.argsort(np.random.default_rng(settings.seed).permutation(len(usable)))
+    chosen = usable[lowest_of_each(references[usable], ranks)] if len(usable) else usable
     drawn, seen = len(usable) > len(chosen), np.zeros(len(chosen), bool)
     if settings.classifier is not None:
         seen = is_seen([first[row] for row in chosen], read_seen(model_folder(settings.classifier)))
@@ -200,13 +201,13 @@ def ranked_examples(
 def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
-            item["name"],
-            *(f"{item[side]:.2f} {item['unit']}" for side in ("reference", "translation")),
-            item["difference"].text(2),
-            "+" if item["expected"] > 0 else "-",
-            item["verdict"],
+            contrast["name"],
+            *(f"{contrast[side]:.2f} {contrast['unit']}" for side in ("reference", "translation")),
+            contrast["difference"].text(2),
+            "+" if contrast["expected"] > 0 else "-",
+            contrast["verdict"],
         ]
-        for item in contrasts
+        for contrast in contrasts
     ]
     header = ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"]
     return format_table(header, rows)
@@ -217,5 +218,5 @@ def _correlation_table(correlations: Mapping[str, Mapping[str, Interval]]) -> st
     rows = []
     for name, rho in PAPER.items():
         verdict = correlations["translations"][name].verdict("above" if rho > 0 else "below")
-        rows.append([name, *(items[name].text() for items in correlations.values()), f"{rho:+.1f}", verdict])
+        rows.append([name, *(intervals[name].text() for intervals in correlations.values()), f"{rho:+.1f}", verdict])
     return format_table(header, rows)

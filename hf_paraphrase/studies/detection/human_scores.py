@@ -60,8 +60,8 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
     ) as output:
         scores: dict[str, Scores] = {data: {} for data in names}
         for model, encoder in encoders.items():
-            for found in score_with_encoder(partial(encoder.encode, batch_size=settings.batch_size), sets):
-                scores[found.graded.name][model] = compare_scores(found.graded.scores, found.similarities)
+            for scored in score_with_encoder(partial(encoder.encode, batch_size=settings.batch_size), sets):
+                scores[scored.graded.name][model] = compare_scores(scored.graded.scores, scored.similarities)
         tests = correct(scores)
         _plot(scores, output.picture("human_scores"))
         header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]
@@ -125,8 +125,8 @@ def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, floa
     difference = {"difference": float(high.mean() - low.mean())}
     if min(len(low), len(high)) < 2 or (is_constant(low) and is_constant(high)):
         return difference
-    found: Any = ttest_ind(high, low, equal_var=False)
-    return difference | {"t": float(found.statistic), "degrees": float(found.df), "p": float(found.pvalue)}
+    result: Any = ttest_ind(high, low, equal_var=False)
+    return difference | {"t": float(result.statistic), "degrees": float(result.df), "p": float(result.pvalue)}
 
 
 def correct(scores: Mapping[str, Scores]) -> int:
@@ -134,7 +134,7 @@ def correct(scores: Mapping[str, Scores]) -> int:
 
     `p_holm` is the lowest level that rejects the hypothesis by Holm's procedure.
     """
-    rows = [row for models in scores.values() for found in models.values() for row in found["scores"]]
+    rows = [row for models in scores.values() for compared in models.values() for row in compared["scores"]]
     tests = sorted((row for row in rows if row["p"] is not None), key=lambda row: row["p"])
     highest = 0.0
     for rank, test in enumerate(tests):
@@ -146,8 +146,8 @@ def _plot(scores: Mapping[str, Scores], path: Path) -> None:
     """Draw the mean cosine of each human score, with bars of one standard deviation to either side."""
     figure, axes = new_grid(len(scores), 4.0, sharey=True)
     for (data, models), axis in zip(scores.items(), axes, strict=True):
-        for index, (name, found) in enumerate(models.items()):
-            groups = found["scores"]
+        for index, (name, compared) in enumerate(models.items()):
+            groups = compared["scores"]
             # Side by side, so that the bars do not hide one another.
             shift = (index - (len(models) - 1) / 2) * min(0.16, 0.6 / len(models))
             axis.errorbar(
@@ -170,24 +170,24 @@ def _plot(scores: Mapping[str, Scores], path: Path) -> None:
 
 def _rows(scores: Mapping[str, Scores]) -> Iterable[list[object]]:
     for data, models in scores.items():
-        for name, found in models.items():
-            for row in found["scores"]:
-                numbers = [row[key] for key in ("pairs", "mean", "deviation", *_TEST)]
-                yield [data, name, f"{row['score']:g}", *numbers]
+        for name, compared in models.items():
+            for row in compared["scores"]:
+                values = [row[key] for key in ("pairs", "mean", "deviation", *_TEST)]
+                yield [data, name, f"{row['score']:g}", *values]
 
 
 def _summary_table(scores: Mapping[str, Scores]) -> str:
     rows = []
     for data, models in scores.items():
-        for name, found in models.items():
-            steps = found["scores"][1:]
+        for name, compared in models.items():
+            steps = compared["scores"][1:]
             tested = [step for step in steps if step["p"] is not None]
             significant = [
                 sum(step[key] < _LEVEL and step["difference"] > 0 for step in tested) for key in ("p", "p_holm")
             ]
-            pairs = sum(row["pairs"] for row in found["scores"])
+            pairs = sum(row["pairs"] for row in compared["scores"])
             rises = sum(step["difference"] > 0 for step in steps)
             cells = [f"{count} of {len(tested)}" for count in significant]
-            rows.append([data, name, f"{pairs:,}", number(found["spearman"]), f"{rises} of {len(steps)}", *cells])
+            rows.append([data, name, f"{pairs:,}", number(compared["spearman"]), f"{rises} of {len(steps)}", *cells])
     header = ["data", "model", "pairs", "Spearman × 100", "steps up", f"p < {_LEVEL:g}", f"p (Holm) < {_LEVEL:g}"]
     return format_table(header, rows)

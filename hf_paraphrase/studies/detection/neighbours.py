@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -81,13 +82,13 @@ class QuerySettings(ComparisonSettings):
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
         """Encode the sentences with each model in turn; an index exists until the next one is requested."""
         corpora = [SentenceCorpus(Path(path)) for path in self.text]
+        build = partial(build_index, keep_repeated=keep_repeated, batch_size=self.batch_size)
         for name, encoder in self.encoders().items():
             sentences = (block for corpus in corpora for block in corpus.blocks())
             blocks = sentences if keep_repeated else _first_spellings(sentences)
             with TemporaryDirectory(dir=work) as folder, tqdm(unit=" sentences", desc=name) as progress:
-                options = {"keep_repeated": keep_repeated, "batch_size": self.batch_size, "progress": progress.update}
                 with naming(self.text[0]):
-                    build_index(encoder, blocks, Path(folder), **options)
+                    build(encoder, blocks, Path(folder), progress=progress.update)
                 yield name, SearchIndex(folder, encoder)
 
 
@@ -128,30 +129,30 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
         for name, index in settings.indexes(output.artefact.work, keep_repeated=False):
             # The index has each sentence once, so the query itself is at most one of the neighbours.
-            found = index.search(queries, settings.neighbours + 1)
-            lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, found, strict=True)]
-        if not any(any(found) for found in lists.values()):
+            nearest = index.search(queries, settings.neighbours + 1)
+            lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, nearest, strict=True)]
+        if not any(any(nearest) for nearest in lists.values()):
             raise InputError(
                 "no neighbour of any query: no word of the queries is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
         rows = (
-            [query, name, rank, f"{item.score:.6f}", item.position, item.sentence]
-            for number, query in enumerate(queries)
-            for name, found in lists.items()
-            for rank, item in enumerate(found[number], start=1)
+            [query, name, rank, f"{neighbour.score:.6f}", neighbour.position, neighbour.sentence]
+            for row, query in enumerate(queries)
+            for name, nearest in lists.items()
+            for rank, neighbour in enumerate(nearest[row], start=1)
         )
         output.table("neighbours", ["query", "model", "rank", "cosine", "position", "sentence"], rows)
         shown = [
             {
                 "query": plain_markdown(query, _LONGEST),
-                "table": _side_by_side({name: found[number] for name, found in lists.items()}),
-                "unknown": [name for name, found in lists.items() if not found[number]],
+                "table": _side_by_side({name: nearest[row] for name, nearest in lists.items()}),
+                "unknown": [name for name, nearest in lists.items() if not nearest[row]],
             }
-            for number, query in enumerate(queries[:_SHOWN])
+            for row, query in enumerate(queries[:_SHOWN])
         ]
-        summary = {name: _means(queries, found) for name, found in lists.items()}
+        summary = {name: _means(queries, nearest) for name, nearest in lists.items()}
         table = _summary_table(summary)
         values = {
             "models": list(lists),
@@ -172,11 +173,11 @@ def _text_keys(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
     """Drop neighbours that equal the query, ignoring case and spacing."""
-    keys = _text_keys([query, *(item.sentence for item in neighbours)])
-    return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
+    keys = _text_keys([query, *(neighbour.sentence for neighbour in neighbours)])
+    return [neighbour for neighbour, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 
-def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
+def _means(queries: Sequence[str], lists: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
     """Average the lists of a model over the queries that have neighbours; None without any.
 
     `shared_words` is the percentage of words that query and neighbour have in common (Jaccard): of word
@@ -184,16 +185,16 @@ def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict
     cosines.
     """
     shared = [
-        100 * _jaccard(_words_of(query), _words_of(item.sentence))
-        for query, items in zip(queries, found, strict=True)
-        for item in items
+        100 * _jaccard(_words_of(query), _words_of(neighbour.sentence))
+        for query, nearest in zip(queries, lists, strict=True)
+        for neighbour in nearest
     ]
     values = {
-        "first": [items[0].score for items in found if items],
-        "last": [items[-1].score for items in found if items],
+        "first": [nearest[0].score for nearest in lists if nearest],
+        "last": [nearest[-1].score for nearest in lists if nearest],
         "shared_words": shared,
     }
-    return {name: fmean(numbers) if numbers else None for name, numbers in values.items()}
+    return {name: fmean(measured) if measured else None for name, measured in values.items()}
 
 
 def _words_of(text: str) -> set[str]:
@@ -209,17 +210,17 @@ def _side_by_side(lists: Mapping[str, Sequence[Neighbour]]) -> str:
     rows = []
     for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
         row = [str(rank + 1)]
-        for items in lists.values():
-            is_listed = rank < len(items)
-            row.append(plain_markdown(items[rank].sentence, _LONGEST) if is_listed else "")
-            row.append(f"{items[rank].score:.2f}" if is_listed else "")
+        for nearest in lists.values():
+            is_listed = rank < len(nearest)
+            row.append(plain_markdown(nearest[rank].sentence, _LONGEST) if is_listed else "")
+            row.append(f"{nearest[rank].score:.2f}" if is_listed else "")
         rows.append(row)
     return format_table(["rank", *(cell for name in lists for cell in (name, "cosine"))], rows)
 
 
 def _summary_table(summary: Mapping[str, Mapping[str, float | None]]) -> str:
     rows = []
-    for name, item in summary.items():
-        cells = [(item["first"], 2), (item["last"], 2), (item["shared_words"], 1)]
+    for name, means in summary.items():
+        cells = [(means["first"], 2), (means["last"], 2), (means["shared_words"], 1)]
         rows.append([name, *("–" if value is None else f"{value:.{digits}f}" for value, digits in cells)])
     return format_table(["", "nearest: cosine", "last: cosine", "words shared with the query (%)"], rows)

@@ -44,27 +44,29 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
         The statistics of :func:`describe`, for each query and model.
     """
     queries = settings.read_queries()
-    found: Distributions = [{} for _ in queries]
+    distributions: Distributions = [{} for _ in queries]
     names = []
     with report("similarities", settings, settings.inputs(), card="analysis_similarities", draws=True) as output:
         for name, index in settings.indexes(output.artefact.work, keep_repeated=True):
             names.append(name)
-            for number, cosines in _cosines(index, queries):
-                found[number][name] = describe(cosines)
-        if not any(found):
+            for row, cosines in _cosines(index, queries):
+                distributions[row][name] = describe(cosines)
+        if not any(distributions):
             raise InputError(
                 "cannot compare: no word of the queries is in the encoders' vocabularies",
                 path=settings.text[0],
                 remedy="give sentences in the language that the encoders were trained on",
             )
-        drawn = [(query, items) for query, items in zip(queries, found, strict=True) if items][:_SHOWN]
+        drawn = [(query, models) for query, models in zip(queries, distributions, strict=True) if models][:_SHOWN]
         _plot(drawn, names, output.picture("distribution"))
-        output.table("histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, found))
-        numbers = [
-            {"query": query, "models": {name: _without_counts(item) for name, item in items.items()}}
-            for query, items in zip(queries, found, strict=True)
+        output.table(
+            "histogram", ["query", "model", "low", "high", "sentences"], _histogram_rows(queries, distributions)
+        )
+        records = [
+            {"query": query, "models": {name: _without_counts(statistics) for name, statistics in models.items()}}
+            for query, models in zip(queries, distributions, strict=True)
         ]
-        table = _table(queries[:_SHOWN], found)
+        table = _table(queries[:_SHOWN], distributions)
         values = {
             "models": names,
             "texts": short_names(settings.text),
@@ -72,21 +74,21 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
             "shown": min(_SHOWN, len(queries)),
             "table": table,
         }
-        output.finish({"queries": numbers}, values, table)
-    return found
+        output.finish({"queries": records}, values, table)
+    return distributions
 
 
 def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the number of each query with a known word, and its cosines with all sentences that have one."""
+    """Yield the row of each query with a usable word, and its cosines with all sentences that have one."""
     vectors = exact_unit_rows(SearchEmbedder(index.encoder.for_task("query")).embed(queries))
-    known = np.flatnonzero(vectors.any(axis=1))
-    for first in range(0, len(known), _QUERIES_AT_A_TIME):
-        numbers = known[first : first + _QUERIES_AT_A_TIME]
+    usable = np.flatnonzero(vectors.any(axis=1))
+    for first in range(0, len(usable), _QUERIES_AT_A_TIME):
+        rows = usable[first : first + _QUERIES_AT_A_TIME]
         cosines = []
         for start in range(0, len(index), _ROWS_AT_A_TIME):
             block = exact_unit_rows(index.vectors[start : start + _ROWS_AT_A_TIME])
-            cosines.append(np.clip(vectors[numbers] @ block[block.any(axis=1)].T, -1.0, 1.0))
-        yield from zip(numbers.tolist(), np.concatenate(cosines, axis=1), strict=True)
+            cosines.append(np.clip(vectors[rows] @ block[block.any(axis=1)].T, -1.0, 1.0))
+        yield from zip(rows.tolist(), np.concatenate(cosines, axis=1), strict=True)
 
 
 def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
@@ -106,26 +108,26 @@ def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
     }
 
 
-def _without_counts(item: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key != "counts"}
+def _without_counts(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in statistics.items() if key != "counts"}
 
 
-def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[list[object]]:
+def _histogram_rows(queries: Sequence[str], distributions: Distributions) -> Iterable[list[object]]:
     edges = np.linspace(-1.0, 1.0, BINS + 1)
-    for query, items in zip(queries, found, strict=True):
-        for name, item in items.items():
-            for place in item["counts"].nonzero()[0].tolist():
-                yield [query, name, f"{edges[place]:.3f}", f"{edges[place + 1]:.3f}", item["counts"][place]]
+    for query, models in zip(queries, distributions, strict=True):
+        for name, statistics in models.items():
+            for index in statistics["counts"].nonzero()[0].tolist():
+                yield [query, name, f"{edges[index]:.3f}", f"{edges[index + 1]:.3f}", statistics["counts"][index]]
 
 
 def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], path: Path) -> None:
     """Draw for each query the histograms of all models, with a mark at each peak (Sjöblom et al. 2018, figure 1)."""
     figure, axes = new_grid(len(drawn), 3.6)
     edges = np.linspace(-1.0, 1.0, _BARS + 1)
-    for (query, items), axis in zip(drawn, axes, strict=True):
-        for name, item in items.items():
+    for (query, models), axis in zip(drawn, axes, strict=True):
+        for name, statistics in models.items():
             colour = COLOURS[names.index(name) % len(COLOURS)]
-            shares = 100.0 * item["counts"].reshape(_BARS, -1).sum(axis=1) / item["sentences"]
+            shares = 100.0 * statistics["counts"].reshape(_BARS, -1).sum(axis=1) / statistics["sentences"]
             axis.stairs(shares, edges, label=plot_label(name), linewidth=1.7, color=colour)
         axis.set_title(f"“{plot_label(query)}”", fontsize=11)
         axis.set_xlabel("cosine with the sentence above")
@@ -135,15 +137,15 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], 
     save_plot(figure, path)
 
 
-def _table(queries: Sequence[str], found: Distributions) -> str:
-    """Format the numbers of all distributions."""
+def _table(queries: Sequence[str], distributions: Distributions) -> str:
+    """Format the statistics of all distributions."""
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest"]
     rows = []
-    for query, items in zip(queries, found, strict=False):
-        for name, item in items.items():
-            values = [item["mean"], item["standard_deviation"]]
-            values += [*(item["quantiles"][share] for share in ("0.5", "0.99", "0.999")), item["greatest"]]
+    for query, models in zip(queries, distributions, strict=False):
+        for name, statistics in models.items():
+            values = [statistics["mean"], statistics["standard_deviation"]]
+            values += [*(statistics["quantiles"][share] for share in ("0.5", "0.99", "0.999")), statistics["greatest"]]
             # Not −0.000.
-            numbers = [f"{round(value, 3) + 0.0:.3f}" for value in values]
-            rows.append([plain_markdown(query, 40), name, f"{item['sentences']:,}", *numbers])
+            cells = [f"{round(value, 3) + 0.0:.3f}" for value in values]
+            rows.append([plain_markdown(query, 40), name, f"{statistics['sentences']:,}", *cells])
     return format_table(header, rows)

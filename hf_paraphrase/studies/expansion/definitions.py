@@ -196,7 +196,7 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
     """Put the head of a noun phrase into the plural; keep the phrase as it is if the head is not clear."""
     # The head is the last of the first nouns, after nothing but adjectives, adverbs and numbers.
     kinds = [label.partition("|")[0] for label in labels]
-    head = next((place for place, kind in enumerate(kinds) if kind not in _BEFORE_HEAD), len(words))
+    head = next((index for index, kind in enumerate(kinds) if kind not in _BEFORE_HEAD), len(words))
     if head == len(words) or kinds[head] != "NOUN":
         return words
     while head + 1 < len(words) and kinds[head + 1] == "NOUN" and between[head + 1] == " ":
@@ -267,8 +267,8 @@ def inflected(lemma: str, form: str) -> str | None:
     """Return a form (NNS, VBZ, VBD and the like) of a lemma, None if the tables do not have it."""
     if form in {"NN", "VB", "JJ", "RB"}:
         return lemma
-    if found := _FORMS.get((lemma, form)):
-        return found
+    if irregular := _FORMS.get((lemma, form)):
+        return irregular
     forms = _tables().getInflection(lemma, form, inflect_oov=False)
     return forms[0] if forms else None
 

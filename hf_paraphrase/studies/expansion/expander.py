@@ -126,8 +126,8 @@ class Expander:
         if num_words >= _FEWEST_WORDS and 2 * num_english < num_words:
             return sentence, 0, 0
         chance = (_mixed(key) >> 11) * 2.0**-53
-        number = math.floor(self.share * len(definitions) + chance)
-        chosen = sorted(definitions, key=lambda index: _mixed(key + (index + 1) * _GOLDEN))[:number]
+        count = math.floor(self.share * len(definitions) + chance)
+        chosen = sorted(definitions, key=lambda index: _mixed(key + (index + 1) * _GOLDEN))[:count]
         # From the last to the first: the article of a word depends on the words before it.
         for index in sorted(chosen, reverse=True):
             _put(parts, index, definitions[index], labels)
@@ -152,9 +152,9 @@ def _leads(index: int, labels: Sequence[str], parts: Sequence[str]) -> bool:
 
 def _put(parts: list[str], index: int, definition: Definition, labels: Sequence[str]) -> None:
     """Replace a word by a definition, and adapt the article before it."""
-    place = 2 * index + 1
-    word, text = parts[place], definition.text
-    previous = parts[place - 2].lower() if index and parts[place - 1] == " " else ""
+    position = 2 * index + 1
+    word, text = parts[position], definition.text
+    previous = parts[position - 2].lower() if index and parts[position - 1] == " " else ""
     if definition.article:
         determined = previous and (_kind(labels[index - 1]) in _DETERMINERS or previous in _POSSESSIVES)
         if not determined:
@@ -166,8 +166,8 @@ def _put(parts: list[str], index: int, definition: Definition, labels: Sequence[
         text = "were" + text[3:]
     if previous in {"a", "an"}:
         article = a_or_an(text)
-        parts[place - 2] = article.capitalize() if parts[place - 2][0].isupper() else article
-    parts[place] = text[0].upper() + text[1:] if word[0].isupper() else text
+        parts[position - 2] = article.capitalize() if parts[position - 2][0].isupper() else article
+    parts[position] = text[0].upper() + text[1:] if word[0].isupper() else text
 
 
 def _kind(label: str) -> str:
@@ -178,12 +178,12 @@ def _is_plural(word: str) -> bool:
     return word.endswith("s") and not word.endswith(("ss", "us", "is", "'s", "’s"))
 
 
-def _mixed(number: int) -> int:
+def _mixed(bits: int) -> int:
     """Scramble 64 bits (the finaliser of SplitMix64)."""
-    number &= _MASK
-    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
-    number = (number ^ (number >> 27)) * 0x94D049BB133111EB & _MASK
-    return number ^ (number >> 31)
+    bits &= _MASK
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & _MASK
+    return bits ^ (bits >> 31)
 
 
 EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("expanded_words", pa.int32())])
@@ -234,7 +234,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         sides = ("sentence1", "sentence2")
         corpora = {split: SentenceCorpus(source, sides, split) for split in DataFolder(source).splits}
     inputs = [str(source), str(wordnet), *settings.decontaminate]
-    given = {"settings": settings, "inputs": inputs, "overwrite": settings.overwrite}
+    given: dict[str, Any] = {"settings": settings, "inputs": inputs, "overwrite": settings.overwrite}
     with Artefact(settings.output, command="expand", **given) as artefact:
         sampling = {"share": settings.share, "seed": settings.seed}
         expander = Expander.from_wordnet(wordnet, settings.decontaminator(), **sampling)
@@ -273,14 +273,18 @@ def _expanded(corpus: SentenceCorpus, expander: Expander, counts: Counter[str]) 
         for block in corpus.blocks():
             sentences = [text for text in dict.fromkeys(block) if text and hash(text) not in seen]
             seen.update(map(hash, sentences))
-            found = expander.expand_counted(sentences)
-            changed = found.expanded > 0
+            expansion = expander.expand_counted(sentences)
+            changed = expansion.expanded > 0
             counts.update(
                 sentences=len(sentences),
                 changed=int(changed.sum()),
-                expanded=int(found.expanded.sum()),
-                expandable=int(found.expandable.sum()),
+                expanded=int(expansion.expanded.sum()),
+                expandable=int(expansion.expandable.sum()),
             )
             progress.update(len(block))
-            columns = [pa.array(sentences, pa.string()), pa.array(found.texts), pa.array(found.expanded, pa.int32())]
+            columns = [
+                pa.array(sentences, pa.string()),
+                pa.array(expansion.texts),
+                pa.array(expansion.expanded, pa.int32()),
+            ]
             yield pa.Table.from_arrays(columns, schema=EXPANDED).filter(pa.array(changed))

@@ -60,9 +60,9 @@ class WordNet:
             lines = (line for line in read_bytes(self.path / f"index.{name}").split(b"\n") if line[:1] > b" ")
             self._indices[pos] = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines}
 
-    def __contains__(self, item: tuple[str, str]) -> bool:
+    def __contains__(self, entry: tuple[str, str]) -> bool:
         """Return whether WordNet has a lower-case lemma in a part of speech: `("dog", "n") in wordnet`."""
-        lemma, pos = item
+        lemma, pos = entry
         return lemma in self._indices[pos]
 
     def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
@@ -72,8 +72,8 @@ class WordNet:
                 self._senses[lemma, pos] = self._read(lemma, pos)
             except (ValueError, IndexError) as error:
                 file = self.path / f"index.{FILE_OF[pos]}"
-                found = f"`{lemma}` is damaged here or in data.{FILE_OF[pos]}: {error}"
-                raise InputError(found, path=file, remedy=_REMEDY) from error
+                problem = f"`{lemma}` is damaged here or in data.{FILE_OF[pos]}: {error}"
+                raise InputError(problem, path=file, remedy=_REMEDY) from error
         return self._senses[lemma, pos]
 
     def _read(self, lemma: str, pos: str) -> tuple[Sense, ...]:
@@ -99,12 +99,12 @@ class WordNet:
         return Sense(_EXAMPLE.sub("", gloss).strip().strip("; "), is_name)
 
 
-def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[str] = PLACES) -> Path:
+def find_wordnet(path: str | os.PathLike[str] | None = None, folders: Iterable[str] = PLACES) -> Path:
     """Find the folder with WordNet's files: the given one or its `dict`, or by default one of the usual folders."""
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]
-        for place in [*filter(None, homes), *places]:
-            for folder in (Path(place).expanduser(), Path(place).expanduser() / "dict"):
+        for root in [*filter(None, homes), *folders]:
+            for folder in (Path(root).expanduser(), Path(root).expanduser() / "dict"):
                 if (folder / "data.noun").is_file():
                     return folder
         raise InputError("no WordNet was found in the usual folders", remedy=_REMEDY)

@@ -88,8 +88,8 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         sentences = _sentences(settings, encoder)
         with naming(files[0]):
             words = word_gates(encoder, sentences)
-        known = [word.known for word in words]
-        if not any(known):
+        is_known = [word.known for word in words]
+        if not any(is_known):
             log("the vocabulary of the model lacks all of these words: all have the same vector")
         kinds = dict.fromkeys(kind for sentence in sentences for kind in sentence.labels)
         groups = {kind: [word.labels.get(kind) for word in words] for kind in kinds}
@@ -105,7 +105,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
         numbers = {
             "sentences": len(sentences),
             "words": len(words),
-            "unknown_share": float(1 - np.mean(known)),
+            "unknown_share": float(1 - np.mean(is_known)),
             "mean_gate": float(np.mean(gates)),
             "deviation": float(np.std(gates)),
             "paper": paper,
@@ -118,7 +118,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             "cell": config.cell,
             "bidirectional": config.bidirectional,
             "hidden_size": config.hidden_size,
-            "texts": [to_path(item).name for item in files],
+            "texts": [to_path(path).name for path in files],
             "labels": [
                 {
                     "name": name,
@@ -200,9 +200,10 @@ def _ends(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
 def _draw(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], output: Report) -> list[dict[str, str]]:
     """Draw the first sentences of 5 to 20 words; return the file and the text of each."""
     pictures = []
-    for number, sentence in enumerate([item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES], 1):
-        _plot(word_gates(encoder, [sentence], components=True), output.picture(f"sentence_{number}"))
-        pictures.append({"file": f"plots/sentence_{number}.png", "text": plain_markdown(sentence.text, None)})
+    short = [sentence for sentence in sentences if 5 <= len(sentence.spans) <= 20]
+    for index, sentence in enumerate(short[:_PICTURES], 1):
+        _plot(word_gates(encoder, [sentence], components=True), output.picture(f"sentence_{index}"))
+        pictures.append({"file": f"plots/sentence_{index}.png", "text": plain_markdown(sentence.text, None)})
     return pictures
 
 

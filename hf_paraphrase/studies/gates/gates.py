@@ -50,7 +50,7 @@ class LabelledSentence:
         for word in words:
             spans.append((start, start + len(word)))
             start += len(word) + 1
-        return cls(" ".join(words), tuple(spans), {name: tuple(items) for name, items in labels.items()})
+        return cls(" ".join(words), tuple(spans), {name: tuple(values) for name, values in labels.items()})
 
     @property
     def words(self) -> list[str]:
@@ -62,30 +62,30 @@ def read_tagged(path: Path) -> Iterator[LabelledSentence]:
     """Stream the sentences of a tagged file."""
     rows: list[list[str]] = []
     is_conllu = False
-    for number, line in enumerate((line for lines in lines_of_file(path) for line in lines), start=1):
+    for line_number, line in enumerate((line for lines in lines_of_file(path) for line in lines), start=1):
         is_conllu = is_conllu or line.startswith("# ") or "\t" in line
         if not line.strip():
             if rows:
                 yield _conllu(rows)
             rows = []
         elif not is_conllu:
-            yield _slashed(line, path, number)
+            yield _slashed(line, path, line_number)
         elif not line.startswith("#"):
             rows.append(line.split("\t"))
             if len(rows[-1]) != _CONLLU_FIELDS:
-                found = f"{len(rows[-1])} tab-separated fields where CoNLL-U has {_CONLLU_FIELDS}"
-                raise InputError(found, path=path, line=number, remedy="give CoNLL-U, or word/TAG on one line")
+                problem = f"{len(rows[-1])} tab-separated fields where CoNLL-U has {_CONLLU_FIELDS}"
+                raise InputError(problem, path=path, line=line_number, remedy="give CoNLL-U, or word/TAG on one line")
     if rows:
         yield _conllu(rows)
 
 
-def _slashed(line: str, path: Path, number: int) -> LabelledSentence:
+def _slashed(line: str, path: Path, line_number: int) -> LabelledSentence:
     # The word itself may have slashes.
-    pairs = [item.rpartition("/")[::2] for item in line.split()]
-    for (word, tag), item in zip(pairs, line.split(), strict=True):
+    pairs = [token.rpartition("/")[::2] for token in line.split()]
+    for (word, tag), token in zip(pairs, line.split(), strict=True):
         if not word or not tag:
             remedy = "fix the line, or give CoNLL-U"
-            raise InputError(f"`{item[:80]}` is not word/TAG", path=path, line=number, remedy=remedy)
+            raise InputError(f"`{token[:80]}` is not word/TAG", path=path, line=line_number, remedy=remedy)
     words, tags = zip(*pairs, strict=True)
     return LabelledSentence.of_words(words, tag=tags)
 
@@ -152,29 +152,29 @@ def word_gates(
     from tqdm.auto import tqdm
 
     encoded = _encoded(encoder, [sentence.text for sentence in sentences])
-    lengths = [len(item.ids) for item in encoded]
+    lengths = [len(encoding.ids) for encoding in encoded]
     words: dict[int, list[WordGate]] = {}
     with tqdm(total=len(sentences), unit=" sentences", desc="gates") as progress:
         for rows in batch_by_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             gates, norms = _gates_of(encoder, [encoded[row].ids for row in rows])
-            for place, row in enumerate(rows):
+            for index, row in enumerate(rows):
                 words[row] = [
                     WordGate(
                         sentences[row].words[word],
                         row,
-                        float(gates[place, pieces].mean()),
-                        float(norms[place, pieces].mean()),
+                        float(gates[index, pieces].mean()),
+                        float(norms[index, pieces].mean()),
                         all(encoded[row].ids[piece] != encoder.tokenizer.unk_token_id for piece in pieces),
                         {kind: names[word] for kind, names in sentences[row].labels.items()},
-                        gates[place, pieces].mean(0) if components else None,
+                        gates[index, pieces].mean(0) if components else None,
                     )
-                    for word, pieces in _pieces_of(sentences[row], encoded[row], gates[place])
+                    for word, pieces in _pieces_of(sentences[row], encoded[row], gates[index])
                 ]
             progress.update(len(rows))
-    found = [word for row in sorted(words) for word in words[row]]
-    if not found:
+    all_words = [word for row in sorted(words) for word in words[row]]
+    if not all_words:
         raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
-    return found
+    return all_words
 
 
 def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:

@@ -59,7 +59,9 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
 
     texts, tokenizers = settings.read()
     sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
-    counts = [np.bincount(side.ids, minlength=len(item)) for side, item in zip(sides, tokenizers, strict=True)]
+    counts = [
+        np.bincount(side.ids, minlength=len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)
+    ]
     if not all(occurrences.any() for occurrences in counts):
         remedy = "give more text, or a --min-frequency of 1"
         raise InputError("a side of the bitext has no words", path=settings.bitext, remedy=remedy)

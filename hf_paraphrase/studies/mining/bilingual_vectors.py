@@ -146,8 +146,8 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         counts = [
             np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
         ]
-        self._keep = [keep_probabilities(item, subsampling) for item in counts]
-        self._noise = [noise_probabilities(item) for item in counts]
+        self._keep = [keep_probabilities(occurrences, subsampling) for occurrences in counts]
+        self._noise = [noise_probabilities(occurrences) for occurrences in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model, args, batches, self._collate, dev_size=None)
 

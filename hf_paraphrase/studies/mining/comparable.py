@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -151,8 +151,8 @@ def _draw(
     planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
-        found = f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left"
-        raise InputError(found, remedy=_SMALLER)
+        problem = f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left"
+        raise InputError(problem, remedy=_SMALLER)
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
     # Drop pairs with a near-duplicate of a sentence of an earlier pair.
     repeated = np.any([_like_any(column, pairs, pairs, earlier=True) for column in normal.values()], axis=0)
@@ -172,8 +172,8 @@ def _draw(
     if len(pairs) < planted or min(map(len, sides)) < single:
         raise InputError("too many sentences are near-duplicates of others", remedy=_SMALLER)
     order = [random.permutation(settings.sentences) for _ in range(2)]
-    placed = [np.concatenate([pairs, own])[places] for own, places in zip(sides, order, strict=True)]
-    gold = np.stack([np.argsort(places)[:planted] for places in order], axis=1)
+    placed = [np.concatenate([pairs, own])[positions] for own, positions in zip(sides, order, strict=True)]
+    gold = np.stack([np.argsort(positions)[:planted] for positions in order], axis=1)
     sentences = [
         [" ".join(text.split()) for text in texts[side].take(pa.array(which)).to_pylist()]
         for side, which in zip(SIDES, placed, strict=True)
@@ -196,15 +196,15 @@ def _like_any(
     lengths, alike = list(map(len, references)), np.zeros(len(rows), bool)
     # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
     for start in range(0, len(queries), _ROWS_AT_A_TIME):
-        block, places = queries[start : start + _ROWS_AT_A_TIME], order[start : start + _ROWS_AT_A_TIME]
+        block, positions = queries[start : start + _ROWS_AT_A_TIME], order[start : start + _ROWS_AT_A_TIME]
         ends = NEAR_DUPLICATE * len(block[0]), len(block[-1]) / NEAR_DUPLICATE + 1
         part = slice(*np.searchsorted(lengths, ends))
         if near := references[part]:
             similar = cdist(block, near, scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE)
             is_similar = similar >= NEAR_DUPLICATE
             if earlier:
-                is_similar &= other_order[part] < places[:, None]
-            alike[places] = is_similar.any(axis=1)
+                is_similar &= other_order[part] < positions[:, None]
+            alike[positions] = is_similar.any(axis=1)
     return alike
 
 
@@ -218,7 +218,7 @@ def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.in
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
     """A mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
-    given = {"settings": settings, "inputs": settings.bitext, "overwrite": settings.overwrite}
+    given: dict[str, Any] = {"settings": settings, "inputs": settings.bitext, "overwrite": settings.overwrite}
     with Artefact(settings.output, command="prepare comparable", **given) as artefact:
         opened = [DataFolder(folder) for folder in settings.bitext]
         for folder in opened:
@@ -227,8 +227,8 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
         rows = pa.concat_tables(tables).combine_chunks()
         languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in SIDES]
         if languages[0] == languages[1]:
-            found = f"both sides are in the language {languages[0]}, so that their files would have one name"
-            raise InputError(found, path=settings.bitext[0], remedy="give bitexts of two languages")
+            problem = f"both sides are in the language {languages[0]}, so that their files would have one name"
+            raise InputError(problem, path=settings.bitext[0], remedy="give bitexts of two languages")
         log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
         task = make_comparable(rows, settings)
         bitext = artefact.staging / BITEXT_FOLDER
@@ -268,6 +268,6 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
 def _language(rows: pa.Table, column: str, folder: str) -> str:
     languages = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
     if len(languages) != 1:
-        found = f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}"
-        raise InputError(found, path=folder, remedy="give bitexts of one pair of languages")
+        problem = f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}"
+        raise InputError(problem, path=folder, remedy="give bitexts of one pair of languages")
     return languages[0]

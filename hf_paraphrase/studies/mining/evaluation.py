@@ -91,7 +91,8 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
             for name, folder in _named(settings.classifier).items()
         }
         work = artefact.checkpoint("work")
-        runs, sizes = {}, {}
+        runs: dict[str, MiningRun] = {}
+        sizes: dict[str, dict[str, int]] = {}
         for role, part in parts.items():
             run = runs[role] = MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
             sizes[role] = {"sources": len(part.source), "targets": len(part.target), "gold": len(part.gold)}
@@ -178,10 +179,10 @@ def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: N
 
     A sentence without a vector has no candidates and is no candidate.
     """
-    rows, place = np.unique(gold[:, 0], return_inverse=True)
+    rows, query_rows = np.unique(gold[:, 0], return_inverse=True)
     target_rows, _ = find_nearest(source[rows], target, _SIZES[-1], skip_zero=True)
     ranks = np.full(len(gold), _SIZES[-1] + 1, np.int64)
-    pair, rank = np.nonzero(target_rows[place.reshape(-1)] == gold[:, 1:])
+    pair, rank = np.nonzero(target_rows[query_rows.reshape(-1)] == gold[:, 1:])
     ranks[pair] = rank + 1
     return ranks
 
@@ -190,9 +191,9 @@ def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[di
     """Compute table 1 of the paper from the ranks of the gold pairs (gold,); `share` is in per cent."""
     rows: list[dict[str, int | float]] = []
     for size in _SIZES:
-        found = int((ranks <= size).sum())
-        share = 100 * found / max(1, len(ranks))
-        rows.append({"n": size, "found": found, "share": share, "pairs": sources * min(size, targets)})
+        hits = int((ranks <= size).sum())
+        share = 100 * hits / max(1, len(ranks))
+        rows.append({"n": size, "found": hits, "share": share, "pairs": sources * min(size, targets)})
     return rows
 
 
@@ -244,19 +245,19 @@ def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
         tables[f"Recall of the candidates of {name}"] = format_table(["n", "found", "found (%)", "pairs"], rows)
     if results["random_pairs"]:
         rows = [
-            [name, f"{item['threshold']:.4g}", *_percent(item), f"{100 * item['best']['f1']:.2f}"]
-            for name, item in results["random_pairs"].items()
+            [name, f"{outcome['threshold']:.4g}", *_percent(outcome), f"{100 * outcome['best']['f1']:.2f}"]
+            for name, outcome in results["random_pairs"].items()
         ]
         header = ["classifier", "threshold", *_SHARES, "best F1 (%)"]
         tables["True pairs among random ones"] = format_table(header, rows)
     rows = [
         [
-            item["score"] + (", one-to-one" if item["one_to_one"] else ""),
-            f"{item['threshold']:.4g} ({item['threshold_is']})",
-            *_percent(item["test"]),
-            f"{100 * item['tuning']['f1']:.2f}",
+            outcome["score"] + (", one-to-one" if outcome["one_to_one"] else ""),
+            f"{outcome['threshold']:.4g} ({outcome['threshold_is']})",
+            *_percent(outcome["test"]),
+            f"{100 * outcome['tuning']['f1']:.2f}",
         ]
-        for item in results["candidates"]
+        for outcome in results["candidates"]
     ]
     header = ["score", "threshold", *_SHARES, "F1 (%), tuning part"]
     return tables | {"True pairs among the candidates": format_table(header, rows)}

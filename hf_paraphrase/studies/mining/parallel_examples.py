@@ -106,8 +106,8 @@ class ParallelExamples:
         own translation (j ≠ i).
         """
         keys = self._keys(sources, targets)
-        places = np.searchsorted(self.known, keys)
-        is_parallel: NDArray[np.bool_] = self.known[np.minimum(places, len(self.known) - 1)] == keys
+        positions = np.searchsorted(self.known, keys)
+        is_parallel: NDArray[np.bool_] = self.known[np.minimum(positions, len(self.known) - 1)] == keys
         return is_parallel
 
     def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -120,9 +120,9 @@ def _side(
     """Return the distinct sentences, and their number in each row of each split."""
     every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
     encoded = every.dictionary_encode()
-    numbers = encoded.indices.to_numpy().astype(np.int64)
+    indices = encoded.indices.to_numpy().astype(np.int64)
     ends = np.cumsum([len(column) for column in texts.values()])
-    parts = dict(zip(texts, np.split(numbers, ends[:-1]), strict=True))
+    parts = dict(zip(texts, np.split(indices, ends[:-1]), strict=True))
     different = encoded.dictionary.cast(pa.string())
     kept = different.to_pylist()
     # A sentence of punctuation alone equals only itself.
@@ -188,8 +188,8 @@ class NegativeDraw:
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
             part = pairs[start : start + _PAIRS_AT_A_TIME]
             drawn = self(part, [*seed, start])
-            row, place = np.nonzero(drawn != NOTHING)
-            rows.append(np.stack([part[row, 0], drawn[row, place]], axis=1))
+            row, column = np.nonzero(drawn != NOTHING)
+            rows.append(np.stack([part[row, 0], drawn[row, column]], axis=1))
         return np.concatenate(rows), np.repeat(np.array([1, 0]), [len(pairs), sum(map(len, rows[1:]))])
 
 

@@ -77,11 +77,11 @@ def measure(
 ) -> dict[str, float]:
     """Score labelled pairs: `loss`, the mean cross-entropy in nats, and `best_f1` (%) with its `threshold`."""
     vectors = []
-    for place, (side, encode) in enumerate(
+    for side_index, (side, encode) in enumerate(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))
     ):
-        numbers, rows = np.unique(pairs[:, place], return_inverse=True)
-        vectors.append(encode_sentences(model, encode, side.ids.take(numbers))[rows])
+        sentences, rows = np.unique(pairs[:, side_index], return_inverse=True)
+        vectors.append(encode_sentences(model, encode, side.ids.take(sentences))[rows])
     logits = score_pairs(model, *vectors).astype(np.float64)
     losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
     curve = Curve.of(logits, labels == 1, int(labels.sum()))

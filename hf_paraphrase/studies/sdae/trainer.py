@@ -44,15 +44,15 @@ class SdaeSentences:
     def __len__(self) -> int:
         return len(self.tokens.offsets) - 1
 
-    def ids(self, number: int) -> NDArray[np.int32]:
+    def ids(self, index: int) -> NDArray[np.int32]:
         """Return the ids of a sentence (words,)."""
-        return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
+        return self.tokens.ids[self.tokens.offsets[index] : self.tokens.offsets[index + 1]].astype(
             np.int32, copy=False
         )
 
-    def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
+    def take(self, rows: NDArray[np.int64]) -> SdaeSentences:
         """Select some of the sentences."""
-        return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
+        return SdaeSentences(self.tokens.take(rows), [self.texts[row] for row in rows if self.texts])
 
 
 def encode_sentences(
@@ -141,12 +141,12 @@ class SdaeCollator:
         `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
         (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.
         """
-        originals = [self.sentences.ids(number) for _, number in items]
+        originals = [self.sentences.ids(index) for _, index in items]
         expanded = originals if self.expander is None else self.expanded(items)
         read = originals if self.regularise else expanded
         rows = [
-            self.noise(words, np.random.default_rng([self.seed, epoch, number]))
-            for (epoch, number), words in zip(items, read, strict=True)
+            self.noise(words, np.random.default_rng([self.seed, epoch, index]))
+            for (epoch, index), words in zip(items, read, strict=True)
         ]
         if self.regularise:
             rows += [*originals, *expanded]
@@ -165,12 +165,12 @@ class SdaeCollator:
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
         """Expand sentences and tokenize them; one that comes out without words stays as it was."""
         assert self.expander is not None
-        texts = [self.sentences.texts[number] for _, number in items]
+        texts = [self.sentences.texts[index] for _, index in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
         token_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
         return [
-            words if len(words) else self.sentences.ids(number)
-            for words, (_, number) in zip(token_ids, items, strict=True)
+            words if len(words) else self.sentences.ids(index)
+            for words, (_, index) in zip(token_ids, items, strict=True)
         ]
 
 
@@ -230,10 +230,10 @@ class SdaeTrainer(EpochTrainer):
         model.eval()
         loss = 0.0
         size, device = len(self.dev.sentences), self.args.device
-        numbers = self.dev.sentences.tokens.lengths.argsort(kind="stable").tolist()
+        order = self.dev.sentences.tokens.lengths.argsort(kind="stable").tolist()
         for start in range(0, size, _DEV_BATCH):
-            items = [(DEV_EPOCH, number) for number in numbers[start : start + _DEV_BATCH]]
-            batch = {name: item.to(device) for name, item in self.dev(items).items()}
+            items = [(DEV_EPOCH, index) for index in order[start : start + _DEV_BATCH]]
+            batch = {name: tensor.to(device) for name, tensor in self.dev(items).items()}
             with torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
                 output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)

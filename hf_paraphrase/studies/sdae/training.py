@@ -129,7 +129,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
 
     def inputs(self) -> list[str]:
         """List the files and folders to read, the text first."""
-        given = [item for item in (self.initial_vectors, self.wordnet) if item is not None]
+        given = [path for path in (self.initial_vectors, self.wordnet) if path is not None]
         return [*self.text, *self.pairs, *given, *self.decontaminate]
 
 
@@ -196,7 +196,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     if not run.writes:
         return
     model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
-    trained = sum(item.numel() for item in model.parameters())
+    trained = sum(parameter.numel() for parameter in model.parameters())
     # Embedding sentences does not need it.
     model.decoder = None
     model.config.has_decoder = False
@@ -223,7 +223,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
             **collect_card_values(model, Path(settings.output).name),
             **inherit_card_values(settings.license, settings.initial_vectors),
             "languages": _languages(settings),
-            "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
+            "text_names": ", ".join(to_path(path).name for path in [*settings.text, *settings.pairs]),
             "vectors_name": start,
             "expansion_name": None if settings.wordnet is None else to_path(settings.wordnet).name,
             "expansion_share": SHARE,
@@ -304,7 +304,7 @@ def _languages(settings: SdaeSettings) -> list[str]:
     """Return English if words are expanded, else the languages of the pairs."""
     if settings.expansion is not None:
         return ["en"]
-    languages = set()
+    languages: set[str] = set()
     for folder in settings.pairs:
         opened = DataFolder(folder)
         present = opened.schema().names
