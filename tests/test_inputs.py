@@ -139,7 +139,7 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache of `datasets`, which is all that there is of the Hub."""
+    """An empty cache of `datasets`, without the Hub."""
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path)

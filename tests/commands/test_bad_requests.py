@@ -1,4 +1,4 @@
-"""What does not fit together is one line that says so, and nothing is left behind."""
+"""Invalid requests end in a one-line error and leave no files."""
 
 from __future__ import annotations
 

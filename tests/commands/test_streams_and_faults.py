@@ -1,4 +1,4 @@
-"""What the command line does when its streams are closed or full, and when nothing has foreseen what went wrong."""
+"""The command line with closed or full streams, and with unexpected exceptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shell(command, **variables):
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Has the verb `env` raise an exception, or do anything else."""
+    """Make the command `env` raise an exception or call a function."""
 
     def act(verb, words, action):
         if isinstance(action, BaseException):

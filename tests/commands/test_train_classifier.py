@@ -75,7 +75,7 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert out == "" and "72 pairs train, 16 pairs validation" in err and "best F1" in err
     results = record(folder)["results"]
     assert results["pairs"] == {"train": 72, "validation": 16} and len(results["epochs"]) == 3
-    # 24 labelled pairs a batch, one in six of which is parallel.
+    # A batch has 24 labelled pairs: 4 parallel pairs and 20 negatives.
     assert results["steps"] == 3 * 18
     classifier = ParallelClassifier.from_pretrained(folder)
     assert AutoModel.from_pretrained(folder).config.source_lang == "fr"

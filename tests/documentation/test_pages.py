@@ -1,4 +1,4 @@
-"""The pages of the site: all names and flags are there, notebooks were run, and the navigation names every page."""
+"""The pages of the site: every name and flag, executed notebooks, and a complete navigation."""
 
 from __future__ import annotations
 

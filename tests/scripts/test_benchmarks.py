@@ -185,7 +185,7 @@ def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(
     growth.write_pairs(tmp_path, 200)
     cost = growth.measured(growth.STAGES["prepare"][1], "pairs", tmp_path, 200)
     assert cost.processors > 0 and cost.peak > 2**20 and cost.stored > 200
-    # A process a size takes long, so the other sizes grow with the square of the rows.
+    # A process per size takes long: other sizes get the square of the rows.
     monkeypatch.setattr(growth, "measured", lambda *given: cost._replace(rows=given[-1], processors=given[-1] ** 2))
     lines, found = ratios("growth", "--rows", 10, 1010, 10010, "--stages", "prepare")
     assert sum(line.startswith("prepare: ") for line in lines) == 3 and any(

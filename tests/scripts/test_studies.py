@@ -275,7 +275,7 @@ def test_a_quarter_of_msrps_training_part_is_tested_on_and_the_rest_trained_on(l
 def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_repeating_the_pairs_does(load_script):
     judged = load_script("studies/measures")
     generator = np.random.default_rng(0)
-    # Rounded, so that there are ties.
+    # Rounded, so that some are equal.
     cosines, labels = np.round(generator.normal(size=40), 1), generator.integers(0, 2, 40)
     counts = generator.multinomial(40, np.full(40, 1 / 40), size=3).astype(float)
     precision = judged.average_precision(cosines, labels.astype(float), counts)

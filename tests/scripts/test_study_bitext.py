@@ -67,5 +67,5 @@ def test_words_of_one_sense_names_and_paragraphs_are_translations(load_script, p
     # Polish itself needs no third language.
     assert lines["pl"] == ["zamek\tcastle", "zamek\tlock, a, b, c", "żółw\tturtle"]
     assert len(lines) == 12 and lines["da"] == []
-    # A word is there as often as in a million, a rare one once.
+    # A word is repeated by its frequency per million words, at least once.
     assert (tmp_path / "out/frequent_en.txt").read_text("utf-8") == f"{'i ' * 99}i\ni i\nen\n"

@@ -77,7 +77,7 @@ def test_expansion_changes_what_is_learned_in_each_use(tmp_path, tiny_wordnet):
         assert train("--text", tmp_path / "lines.txt", "--output", tmp_path / use, *flags) == 0
         states[use] = AutoModel.from_pretrained(tmp_path / use).state_dict()
         head, card = split_card((tmp_path / use / "README.md").read_text())
-        # Of the text alone the language is unknown; definitions are English.
+        # The language of plain text is unknown; definitions are English.
         assert head.get("language") == (["en"] if flags else None)
         assert (f"as a {use}" in card) == bool(flags) and ("of weight 3" in card) == (use == "regulariser")
     for use in ("noise", "regulariser"):

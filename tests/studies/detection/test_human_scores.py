@@ -51,6 +51,6 @@ def holm(values):
 
 
 def test_holm_on_the_figures_of_a_worked_example_over_all_sets_together():
-    # 0.005 · 4, 0.011 · 3, then 0.02 · 2 and 0.04 · 1, none below the one before.
+    # 0.005 · 4, 0.011 · 3, then 0.02 · 2 and 0.04 · 1, each at least the previous value.
     assert holm([0.02, None, 0.005, 0.04, 0.011]) == [0.04, None, 0.02, 0.04, pytest.approx(0.033)]
     assert holm([0.6, 0.7]) == [1.0, 1.0] and holm([None]) == [None]
