@@ -31,7 +31,9 @@ QUICKSTART |= {"paraphrases/validation": "graded", "paraphrases/test": "judged"}
 """The parts of the folder of the quickstart, and small outputs of the same kinds."""
 BACK_TRANSLATED = {"id": "1", "source": "x", "source_lang": "fr", "rank": 0, "log_prob": -1.5, "num_tokens": 7}
 TEXTS = {path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
-RUN = sorted(name for name, text in TEXTS.items() if list(runnable_blocks(text)) and name not in IN_OWN_PROCESSES)
+STUDIES = {name for name in TEXTS if name.startswith("studies/")}
+"""Pages with commands that take hours and the corpora."""
+RUN = sorted({name for name, text in TEXTS.items() if list(runnable_blocks(text))} - IN_OWN_PROCESSES - STUDIES)
 
 
 def write_quickstart(folder, artefacts):
