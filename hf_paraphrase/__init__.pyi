@@ -975,7 +975,7 @@ def train_tokenizer(
     """Learn a tokenizer from text and write its folder, with card and record."""
 
 def env(*, json: bool = False) -> Environment:
-    """Find the versions of Python and of the main packages, the processor and the accelerators."""
+    """Return the versions of Python and of the main packages, the processor and the accelerators."""
 
 def back_translate(
     *,
@@ -1009,7 +1009,7 @@ def back_translate(
     max_sentences: int | None = None,
     shard_size: int = 1000,
 ) -> DataFolder:
-    """Translate the source side of a bitext, and keep the n-best lists as paraphrases of its English side."""
+    """Translate the source side of a bitext, and save the n-best lists as paraphrases of its target side."""
 
 def evaluate_nmt(
     *,
@@ -1049,7 +1049,7 @@ def lexical_table(
     max_sentences: int | None = None,
     overwrite: bool = False,
 ) -> LexicalTable:
-    """Estimate how the source subwords of a translation model are translated, and write it to a file."""
+    """Estimate the translations of the source subwords of a translation model, and write them to a file."""
 
 def train_nmt(
     *,

@@ -148,7 +148,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     from transformers import set_seed
 
     from ..encoders.backends.pooled_transformer import backbone_for_head
-    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.configurations import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
 
     opened = SentenceEncoder.from_pretrained(settings.model)

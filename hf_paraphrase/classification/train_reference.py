@@ -146,7 +146,7 @@ def _model(
     from transformers import set_seed
 
     from ..encoders.initial_vectors import read_initial_vectors
-    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.configurations import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
     from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
     from .classifier import fill_word_vectors

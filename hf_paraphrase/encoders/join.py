@@ -169,7 +169,7 @@ def _concatenate(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
     """Make the model and the tokenizer of the concatenation."""
     import torch
 
-    from ..models.configuration_concatenation import ConcatenationConfig
+    from ..models.configurations import ConcatenationConfig
     from ..models.modeling_concatenation import ConcatenationModel
     from ..models.tokenization_concatenation import ConcatenationTokenizer
 

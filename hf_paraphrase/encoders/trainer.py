@@ -26,8 +26,7 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ..training.row_adam import RowAdam
-from ..training.sparse_gradients import SparseGradientTrainer
+from ..training.sparse_gradients import RowAdam, SparseGradientTrainer
 from ..vectors.similarity import unit_rows
 from .architectures import DROPOUTS, list_option_names
 from .backends.padded_batches import evaluation_mode

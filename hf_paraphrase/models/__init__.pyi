@@ -1,14 +1,16 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from .configuration_avg import AvgConfig
-from .configuration_concatenation import ConcatenationConfig
-from .configuration_gran import GranConfig
-from .configuration_parallel_bigru import ParallelBiGruConfig
-from .configuration_recurrent import RecurrentConfig
-from .configuration_reference_classifier import ReferenceClassifierConfig
-from .configuration_rnn_search import RnnSearchConfig
-from .configuration_sdae import SdaeConfig
-from .configuration_sentence_classifier import SentenceClassifierConfig
+from .configurations import (
+    AvgConfig,
+    ConcatenationConfig,
+    GranConfig,
+    ParallelBiGruConfig,
+    RecurrentConfig,
+    ReferenceClassifierConfig,
+    RnnSearchConfig,
+    SdaeConfig,
+    SentenceClassifierConfig,
+)
 from .modeling_avg import AvgModel
 from .modeling_concatenation import ConcatenationModel
 from .modeling_gran import GranModel

@@ -11,7 +11,6 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 PARTS_FILE = "tokenizers.json"
-"""The name of their file."""
 _BEGIN, _BETWEEN, _END = '{"parts": [\n', ",\n", "\n]}\n"
 
 

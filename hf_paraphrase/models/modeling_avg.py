@@ -9,12 +9,8 @@ from torch import Tensor
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
 
-from .averaging import AveragingModel
-
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_avg import AvgConfig
-from .word_vectors import counted_tokens
+from .configurations import AvgConfig
+from .word_vectors import AveragingModel, counted_tokens
 
 
 class AvgModel(AveragingModel):

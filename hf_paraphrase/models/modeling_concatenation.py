@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,10 +10,8 @@ from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
 
-from .averaging import AveragingModel
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_concatenation import ConcatenationConfig
-from .word_vectors import present_tokens
+from .configurations import ConcatenationConfig
+from .word_vectors import AveragingModel, present_tokens
 
 
 class ConcatenationModel(AveragingModel):
@@ -69,21 +65,13 @@ class ConcatenationModel(AveragingModel):
         mask = present_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
         if self.config.part_weights is not None:
-            factors = self._factors(pooled, self.config.part_weights)
-            pooled = self._with_factors(pooled, factors)
-            if token_vectors is not None:
-                token_vectors = self._with_factors(token_vectors, factors.unsqueeze(1))
+            weights = pooled.new_tensor(self.config.part_weights)
+            norms = torch.linalg.vector_norm(pooled.unflatten(1, (-1, self.config.part_size)), dim=2)
+            factors = (weights / weights.sum()).sqrt() / torch.where(norms > 0, norms, torch.ones_like(norms))
+            factors = factors.repeat_interleave(self.config.part_size, dim=1)
+            pooled = pooled * factors
+            token_vectors = None if token_vectors is None else token_vectors * factors.unsqueeze(1)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
-
-    def _factors(self, means: Tensor, weights: Sequence[float]) -> Tensor:
-        """Compute the factor of each part (batch, parts) from the means (batch, hidden_size)."""
-        norms = torch.linalg.vector_norm(means.unflatten(1, (-1, self.config.part_size)), dim=2)
-        shares = norms.new_tensor([math.sqrt(weight / sum(weights)) for weight in weights])
-        return shares / torch.where(norms > 0, norms, torch.ones_like(norms))
-
-    def _with_factors(self, vectors: Tensor, factors: Tensor) -> Tensor:
-        """Multiply each part of vectors (…, hidden_size) by its factor (…, parts)."""
-        return (vectors.unflatten(-1, (-1, self.config.part_size)) * factors.unsqueeze(-1)).flatten(-2)
 
     def _part_of(self, tokens: Tensor) -> Tensor:
         """Return the part of each id, of any shape."""
@@ -91,9 +79,7 @@ class ConcatenationModel(AveragingModel):
         return torch.searchsorted(ends, tokens.contiguous(), right=True)
 
     def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
-        vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
-        if keep is not None:
-            vectors = vectors * keep.unsqueeze(2)
+        vectors = super()._token_vectors(input_ids, mask, lengths, keep)
         parts = len(self.config.vocab_sizes)
         of_part = functional.one_hot(self._part_of(input_ids), parts) * mask.unsqueeze(2)
         scale = lengths.unsqueeze(1) / of_part.sum(1).clamp_min(1)

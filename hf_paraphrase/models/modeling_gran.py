@@ -11,12 +11,9 @@ from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
 
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
-from .configuration_gran import GranConfig
-from .packed_sentences import PackedSentences
-from .recurrent_cells import BiaslessGateGru as BiaslessGateGru
-from .recurrent_layers import RecurrentWordModel
+from .configurations import GranConfig
+from .modeling_recurrent import RecurrentWordModel
+from .recurrent_cells import PackedSentences
 from .word_vectors import counted_tokens
 
 
@@ -67,8 +64,8 @@ class GranModel(RecurrentWordModel):
         Returns:
             `last_hidden_state` (batch, length, hidden_size), the gated vectors a_t, zero at padding,
             `pooler_output` (batch, hidden_size), their mean, and with `output_gates` the `gates` (batch, length,
-            hidden_size). A sentence without tokens embeds to zeros. With `skip_unknown` the vectors of skipped words
-            are zero. The vectors of counted words are scaled so that the mean over all words is the embedding.
+            hidden_size). A sentence without tokens embeds to zeros. With `skip_unknown` skipped words have zero
+            vectors, and the vectors of counted words are scaled so that the mean over all words is the embedding.
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)

@@ -12,10 +12,8 @@ from torch.nn.utils.rnn import PackedSequence
 from transformers.modeling_outputs import ModelOutput
 from transformers.utils import can_return_tuple
 
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_parallel_bigru import ParallelBiGruConfig
-from .packed_sentences import PackedSentences
+from .configurations import ParallelBiGruConfig
+from .recurrent_cells import PackedSentences
 from .word_vectors import WordVectorModel, present_tokens
 
 
@@ -107,7 +105,7 @@ class ParallelBiGruModel(WordVectorModel):
         target_rows: Tensor | None = None,
         **kwargs: Any,
     ) -> ParallelBiGruOutput:
-        """Score pairs of sentences and, with labels, computes the training loss.
+        """Score pairs of sentences and, with labels, compute the training loss.
 
         Rows of `source_input_ids` (source sentences, length) and `target_input_ids` are pairs, unless `source_rows`
         and `target_rows` (pairs,) select the sentences of each pair. A sentence of several pairs is then encoded once.

@@ -9,13 +9,9 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils import can_return_tuple
 
-from .averaging import AveragingModel
-
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_reference_classifier import ReferenceClassifierConfig
-from .packed_sentences import PackedSentences
-from .word_vectors import present_tokens
+from .configurations import ReferenceClassifierConfig
+from .recurrent_cells import PackedSentences
+from .word_vectors import AveragingModel, present_tokens
 
 
 class ReferenceClassifier(AveragingModel):

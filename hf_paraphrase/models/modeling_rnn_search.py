@@ -13,10 +13,7 @@ from transformers import initialization as init
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.utils import can_return_tuple
 
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_rnn_search import RnnSearchConfig
-from .packed_sentences import PackedSentences as PackedSentences
+from .configurations import RnnSearchConfig
 from .recurrent_cells import BiaslessGateGru
 from .stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder, maxout
 
@@ -26,11 +23,9 @@ class RnnSearchEncoderOutput(BaseModelOutput):
     """Annotations of a batch of source sentences.
 
     Attributes:
-        last_hidden_state: Annotations h_j = [forward; backward], (batch, source length, 2 * hidden).
-        projections: The inputs of the attention at every step, computed once per source sentence: keys (batch, source
-            length, attention), values (batch, source length, 3 * hidden + readout) and the additive mask (batch,
-            source length). A tuple, because `generate` repeats top-level tensors for every beam but not tensors in
-            tuples: the beams of a sentence share one copy.
+        last_hidden_state: Annotations h_j = [forward; backward] (batch, source length, 2 * hidden).
+        projections: The keys, values and mask of :class:`SourceProjections`. `generate` repeats top-level tensors for
+            every beam, but not tensors in tuples, so the beams of a sentence share one copy.
     """
 
     projections: tuple[Tensor, Tensor, Tensor] | None = None
@@ -128,8 +123,7 @@ class RnnSearchDecoder(nn.Module):
     def project_annotations(self, annotations: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Compute keys, values and additive mask of the attention, once per source sentence.
 
-        A weighted sum of projected annotations equals the projection of the weighted sum. Projecting first saves the
-        largest matrix product of every decoding step.
+        Projecting annotations before the weighted sum saves the largest matrix product of every decoding step.
         """
         annotations = self.dropout(annotations)
         keys = functional.linear(annotations, self.attention_key)
@@ -161,11 +155,7 @@ class RnnSearchDecoder(nn.Module):
         embedded = self.dropout(self.embeddings(decoder_input_ids))
         if cache is None:
             embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], dim=1)
-            # Autocast would round joined weights again at every step, because they are no leaves.
-            kind = embedded.device.type
-            decoder = StepwiseDecoder(
-                self, dtype=torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-            )
+            decoder = StepwiseDecoder(self)
             state, step, length = decoder.start(annotations).to(annotations.dtype), None, 0
         else:
             decoder, step, length, state = cache.decoder, cache.step, cache.length, cache.step.state
@@ -198,11 +188,9 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         super().__init__(config)
         assert config.source_vocab_size is not None
         target = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
-        source = (
-            target
-            if config.share_embeddings
-            else nn.Embedding(config.source_vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
-        )
+        source = target
+        if not config.share_embeddings:
+            source = nn.Embedding(config.source_vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
         self.encoder = RnnSearchEncoder(config, source)
         self.decoder = RnnSearchDecoder(config, target)
         self.lm_head = nn.Linear(config.embedding_size, config.vocab_size)
@@ -238,9 +226,8 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
                 init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             xavier = self.config.initialization == "xavier"
-            init.normal_(
-                module.weight, std=self.config.embedding_size**-0.5 if xavier else self.config.initializer_range
-            )
+            std = self.config.embedding_size**-0.5 if xavier else self.config.initializer_range
+            init.normal_(module.weight, std=std)
 
     def _init_matrix(self, weight: Tensor, *, gates: int = 1, deviation: float | None = None) -> None:
         """Initialise a matrix of `gates` stacked matrices; `deviation` overrides the reference's range."""
@@ -255,7 +242,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         return False
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Return the target embeddings, to which the output layer can be tied."""
+        """Return the target embeddings."""
         return self.decoder.embeddings
 
     def set_input_embeddings(self, value: nn.Module) -> None:
@@ -336,8 +323,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         input_ids: Tensor | None = None,
         **model_kwargs: Any,
     ) -> tuple[Tensor, dict[str, Any]]:
-        # The projections are computed here, before each beam has its own row. The object is new, because `generate`
-        # repeats the rows of the encoder output in place.
+        # Computed before each beam has its own row, in a new object because `generate` changes the given one.
         annotations = model_kwargs["encoder_outputs"][0]
         model_kwargs["encoder_outputs"] = RnnSearchEncoderOutput(
             last_hidden_state=annotations,

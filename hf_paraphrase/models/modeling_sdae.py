@@ -12,11 +12,8 @@ from transformers import initialization
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
 
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_sdae import SdaeConfig
-from .packed_sentences import PackedSentences
-from .recurrent_cells import SingleBiasGru
+from .configurations import SdaeConfig
+from .recurrent_cells import PackedSentences, SingleBiasGru
 from .word_vectors import WordVectorModel, counted_tokens, embedding_layer
 
 
@@ -40,9 +37,9 @@ class SdaeDecoder(nn.Module):
         size = config.hidden_size
         assert config.pad_token_id is not None
         self.end = config.pad_token_id
-        self.embeddings = (
-            None if config.share_embeddings else nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
-        )
+        self.embeddings: nn.Parameter | None = None
+        if not config.share_embeddings:
+            self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         self.start = nn.Linear(size, size)
         self.recurrent = SingleBiasGru(config.embedding_size, size, context_size=size)
         self.readout = None if config.readout_size is None else nn.Linear(size, config.readout_size, bias=False)
@@ -115,10 +112,8 @@ class SdaeModel(WordVectorModel):
         return None if self.decoder is None else self.decoder.output
 
     def set_output_embeddings(self, value: nn.Module) -> None:
-        """Replace the output layer."""
-        if self.decoder is None:
-            raise ValueError("this model has no decoder and so no output layer")
-        assert isinstance(value, nn.Linear)
+        """Replace the output layer of the decoder."""
+        assert self.decoder is not None and isinstance(value, nn.Linear)
         self.decoder.output = value
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
@@ -132,7 +127,7 @@ class SdaeModel(WordVectorModel):
     def _draw(self, values: Tensor, name: str, rows: int) -> None:
         reference = self.config.initialization == "reference"
         for gate, matrix in enumerate(values.split(rows)):
-            # The authors' code joins the context matrices of both gates into one, which is not square.
+            # The authors' code joins the context matrices of both gates into one that is not square.
             square = matrix.shape[0] == matrix.shape[1] and (name != "weight_context" or gate == 2)
             if name == "weight_state" or (square and reference):
                 initialization.orthogonal_(matrix)
@@ -150,7 +145,7 @@ class SdaeModel(WordVectorModel):
         return_token_vectors: bool = True,
         **kwargs: Any,
     ) -> SdaeOutput:
-        """Embed a batch of sentences and, with labels, computes the reconstruction loss.
+        """Embed a batch of sentences and, with labels, compute the reconstruction loss.
 
         `labels` are the words without noise of the first `rows` sentences (rows, length), -100 at padding. The rest of
         the batch is only embedded. `loss` is the negative log-likelihood in nats of the words and the end of a

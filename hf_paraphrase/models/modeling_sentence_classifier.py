@@ -16,9 +16,7 @@ from transformers.dynamic_module_utils import custom_object_save, get_class_from
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils import can_return_tuple
 
-# A file that only an imported file imports must be imported here too, or it would not travel with the weights.
-from .base_configuration import ModelConfig as ModelConfig
-from .configuration_sentence_classifier import SentenceClassifierConfig
+from .configurations import SentenceClassifierConfig
 
 _CLASS_REFERENCE = re.compile(r"modeling_\w+\.[A-Za-z]\w*", re.ASCII)
 
@@ -130,7 +128,7 @@ class SentenceClassifier(PreTrainedModel):
             return functional.binary_cross_entropy_with_logits(outputs, labels)
         if config.objective == "regression":
             return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
-        # The target of each whole number is 1 minus its distance from the score, and at least 0.
+        # The target of each whole number is 1 minus its distance from the score, at least 0.
         targets = (1 - (labels.unsqueeze(1) - self._scale(outputs)).abs()).clamp_min(0)
         return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
@@ -164,7 +162,7 @@ class SentenceClassifier(PreTrainedModel):
 
 
 def _is_of_transformers(config: SentenceClassifierConfig) -> bool:
-    """Return whether the encoder is one of transformers itself, which is mean-pooled."""
+    """Return whether the encoder is a model of transformers itself, which is mean-pooled."""
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
     return (config.sentence_encoder or {}).get("model_type") in MODEL_MAPPING_NAMES
@@ -179,7 +177,7 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules.") or _is_of_transformers(config):
         if not _is_of_transformers(config):
-            # An import statement would make the registry travel.
+            # An import statement would save the registry with the model.
             importlib.import_module(f"{__package__}.registry").register()
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """The classes of a model type, in `configuration_<type>.py`, `modeling_<type>.py` and `tokenization_<type>.py`.
+    """The classes of a model type, in `configurations.py`, `modeling_<type>.py` and `tokenization_<type>.py`.
 
     Attributes:
         auto_class: The Auto class of the model.
@@ -59,18 +59,18 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 
 def config_class(model_type: str) -> type[PreTrainedConfig]:
     """Import the configuration class of a model type without its model."""
-    config: type[PreTrainedConfig] = _imported("configuration", model_type, MODELS[model_type].config)
+    config: type[PreTrainedConfig] = _import_class("configurations", MODELS[model_type].config)
     return config
 
 
 def model_class(model_type: str) -> type[PreTrainedModel]:
     """Import the model class of a model type."""
-    model: type[PreTrainedModel] = _imported("modeling", model_type, MODELS[model_type].model)
+    model: type[PreTrainedModel] = _import_class(f"modeling_{model_type}", MODELS[model_type].model)
     return model
 
 
-def _imported(kind: str, model_type: str, name: str) -> Any:
-    return getattr(importlib.import_module(f"{__package__}.{kind}_{model_type}"), name)
+def _import_class(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"{__package__}.{module}"), name)
 
 
 def register() -> None:
@@ -87,9 +87,8 @@ def register_type(model_type: str) -> None:
     """Register the configuration, the model and the tokenizer of a model type."""
     import transformers
 
-    config, entry = config_class(model_type), MODELS[model_type]
-    auto_class: Any = getattr(transformers, entry.auto_class)
-    auto_class.register(config, model_class(model_type), exist_ok=True)
+    auto_class: Any = getattr(transformers, MODELS[model_type].auto_class)
+    auto_class.register(config_class(model_type), model_class(model_type), exist_ok=True)
     register_tokenizer(model_type)
 
 
@@ -99,7 +98,7 @@ def register_tokenizer(model_type: str) -> None:
     if (name := MODELS[model_type].tokenizer) is not None:
         from transformers import AutoTokenizer
 
-        tokenizer = _imported("tokenization", model_type, name)
+        tokenizer = _import_class(f"tokenization_{model_type}", name)
         AutoTokenizer.register(config_class(model_type), tokenizer_class=tokenizer, exist_ok=True)
 
 

@@ -1,7 +1,6 @@
-"""The decoder of RNNsearch, one position at a time: in training, in `generate` and in the fast search.
+"""The decoder of RNNsearch, one position at a time, in training, in `generate` and in the fast search.
 
-The file is saved with the weights. Matrices with the same input are joined, so that a position takes fewer, larger
-products.
+The file is saved with the weights. Matrices with the same input are joined into fewer, larger products.
 """
 
 from __future__ import annotations
@@ -53,9 +52,8 @@ class SourceProjections(NamedTuple):
     def energies(self, query: Tensor, vector: Tensor) -> Tensor:
         """Compute v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.
 
-        tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of keys are computed once per sentence. Each
-        pair of key and query then costs a product, a sum and a reciprocal in fp32. Queries are
-        (batch, width, attention), the result is (batch, width, source length).
+        tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of keys are computed once per sentence.
+        Queries are (batch, width, attention), the result is (batch, width, source length).
         """
         if self.doubled is None or float(query.abs().amax()) > _MAX_EXPONENT:
             hidden = self.keys.unsqueeze(1) + query.unsqueeze(2)
@@ -101,12 +99,13 @@ class StepwiseDecoder:
     Args:
         decoder: The `RnnSearchDecoder`.
         output: The output layer, which :meth:`logits` needs.
-        dtype: The precision of the products; None means the precision of the weights.
     """
 
-    def __init__(self, decoder: Any, output: Any = None, *, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, decoder: Any, output: Any = None) -> None:
         weight_input, weight_gates, weight_candidate, _ = decoder.gru.weights
-        self.dtype = dtype or weight_input.dtype
+        # Autocast would round joined weights again at every step, because they are no leaves.
+        kind = weight_input.device.type
+        self.dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight_input.dtype
         self.gru = decoder.gru
         self.embeddings: Tensor = decoder.embeddings.weight
         self.hidden_size: int = decoder.hidden_size
@@ -131,9 +130,9 @@ class StepwiseDecoder:
 
     @classmethod
     @torch.no_grad()
-    def for_search(cls, model: Any, *, dtype: torch.dtype | None = None) -> StepwiseDecoder:
+    def for_search(cls, model: Any) -> StepwiseDecoder:
         """Join the weights of a model with its output layer, without gradients, for all batches of a search."""
-        return cls(model.decoder, model.lm_head, dtype=dtype)
+        return cls(model.decoder, model.lm_head)
 
     def _layer(self, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         return weight.to(self.dtype), None if bias is None else bias.to(self.dtype)
@@ -176,10 +175,9 @@ class StepwiseDecoder:
             # A long n-best list repeats few words. On a GPU, counting them would wait for queued work.
             distinct, position = torch.unique(words, return_inverse=True)
             distinct = words if 2 * distinct.numel() > words.numel() else distinct
-        projected = linear(self.embeddings.index_select(0, distinct).to(self.dtype), *self.of_word)
+        gates, readout = self.project_words(self.embeddings.index_select(0, distinct).to(self.dtype))
         if distinct is not words:
-            projected = projected.index_select(0, position)
-        gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
+            gates, readout = gates.index_select(0, position), readout.index_select(0, position)
         return gates, readout
 
     def next_state(self, previous: AttentionStep, word_gates: Tensor) -> Tensor:

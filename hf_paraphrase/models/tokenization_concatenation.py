@@ -17,11 +17,11 @@ from .joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts, write_p
 class ConcatenationTokenizer(PreTrainedTokenizer):
     """Concatenates the tokens of several tokenizers for `ConcatenationModel`.
 
-    The parts occupy consecutive ranges of ids. Token names of the first part are unchanged. Token names of later parts
-    begin with the index of the part, as in `[1]the`.
+    The parts occupy consecutive ranges of ids. Names of tokens in later parts begin with the index of the part, as in
+    `[1]the`.
 
     Args:
-        tokenizers_file: The file in which the parts are saved, `tokenizers.json`.
+        tokenizers_file: The file of the saved parts, `tokenizers.json`.
         parts: The tokenizers, instead of the file: fast tokenizers, or tokenizers of the `tokenizers` library.
         pad_token: The padding token, one of the first part.
         unk_token: The unknown token of the first part, if it has one.
@@ -43,25 +43,20 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
     ) -> None:
         if (tokenizers_file is None) == (parts is None):
             raise ValueError("give either the file with the tokenizers or the tokenizers themselves")
-        if tokenizers_file is not None:
-            backends = read_parts(tokenizers_file)
-        else:
-            # Copies, so that later changes of the given tokenizers have no effect here.
-            backends = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
-            backends = [Tokenizer.from_str(part.to_str()) for part in backends]
-        self._joined = JoinedTokenizers(backends)
+        backends = [getattr(part, "backend_tokenizer", part) for part in parts or ()]
+        # Copies, so that later changes of the given tokenizers have no effect here.
+        backends = [Tokenizer.from_str(part.to_str()) for part in backends]
+        self._joined = JoinedTokenizers(backends if tokenizers_file is None else read_parts(tokenizers_file))
         self._joined.no_padding()
         self._joined.no_truncation()
         self._ids = self._joined.get_vocab()
         # A dictionary, because a damaged file may have a token with an id in the billions.
         self._names = {token_id: name for name, token_id in self._ids.items()}
-        if len(self._ids) < sum(len(part.get_vocab()) for part in backends):
+        if len(self._ids) < sum(len(part.get_vocab()) for part in self._joined.parts):
             raise ValueError("two tokens of the parts have the same name")
         if str(pad_token) not in self._ids:
             raise ValueError(f"the first tokenizer has no padding token {pad_token}")
-        if str(unk_token) not in self._ids:
-            unk_token = None
-        super().__init__(pad_token=pad_token, unk_token=unk_token, **kwargs)
+        super().__init__(pad_token=pad_token, unk_token=unk_token if str(unk_token) in self._ids else None, **kwargs)
 
     @property
     def backend_tokenizer(self) -> JoinedTokenizers:

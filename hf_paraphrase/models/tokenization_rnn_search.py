@@ -42,10 +42,8 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
     ) -> None:
         if (source_tokenizer_file is None) == (source_tokenizer_object is None):
             raise ValueError("give either the file with the source tokenizer or the source tokenizer itself")
-        if source_tokenizer_object is not None:
-            source = Tokenizer.from_str(source_tokenizer_object.to_str())
-        else:
-            source = Tokenizer.from_file(str(source_tokenizer_file))
+        source = source_tokenizer_object or Tokenizer.from_file(str(source_tokenizer_file))
+        source = Tokenizer.from_str(source.to_str())
         super().__init__(*args, **kwargs)
         self._source_tokenizer = source
         self._is_at_target = False

@@ -1,4 +1,4 @@
-"""The base class of models with a table of word vectors; saved with their weights."""
+"""The base classes of models with a table of word vectors, and of models that average them; saved with the weights."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import PreTrainedModel, initialization
 
 
@@ -33,9 +34,7 @@ class WordVectorModel(PreTrainedModel):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Set the weight of an embedding layer as the parameter."""
-        weight = value.weight
-        assert isinstance(weight, nn.Parameter)
-        setattr(self, self.embeddings_name, weight)
+        setattr(self, self.embeddings_name, value.weight)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -67,10 +66,60 @@ class WordVectorModel(PreTrainedModel):
                 initialization.xavier_uniform_(matrix)
 
 
+class AveragingModel(WordVectorModel):
+    """The means of token vectors, `embeddings` (vocab_size, columns)."""
+
+    def __init__(self, config: Any, columns: int) -> None:
+        if getattr(config, "embedding_dtype", None) == "int8":
+            raise ValueError(
+                "the vectors of this folder are int8, with one scale per row: hf_paraphrase.SentenceEncoder opens it, "
+                "and its save_pretrained writes a folder for AutoModel"
+            )
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))
+
+    def _vectors_and_mean(
+        self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool
+    ) -> tuple[Tensor | None, Tensor]:
+        """Compute the token vectors (batch, length, hidden_size) or None, and their mean (batch, hidden_size)."""
+        lengths = mask.sum(1)
+        keep: Tensor | None = None
+        word_dropout = getattr(self.config, "word_dropout", 0.0)
+        if self.training and word_dropout > 0:
+            keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), word_dropout)
+        elementwise = self.training and self.config.dropout > 0
+        vectors: Tensor | None = None
+        if return_token_vectors or elementwise:
+            vectors = self._token_vectors(input_ids, mask, lengths, keep)
+        if elementwise and vectors is not None:
+            # Dropout leaves zeros at zero.
+            vectors = functional.dropout(vectors, self.config.dropout)
+            mean = vectors.sum(1) / lengths.clamp_min(1).unsqueeze(1).to(vectors.dtype)
+        else:
+            mean = self._means(input_ids[mask], lengths, None if keep is None else keep[mask])
+        return vectors if return_token_vectors else None, mean
+
+    def _token_vectors(self, input_ids: Tensor, mask: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Compute the token vectors (batch, length, hidden_size); `keep` (batch, length) scales each, None for 1."""
+        vectors = functional.embedding(input_ids, self.embeddings, sparse=self.sparse_gradients)
+        vectors = vectors * mask.unsqueeze(2)
+        return vectors if keep is None else vectors * keep.unsqueeze(2)
+
+    def _means(self, tokens: Tensor, lengths: Tensor, keep: Tensor | None) -> Tensor:
+        """Compute means of sentences of `lengths` (batch,) over concatenated `tokens` (total,) times `keep`."""
+        if tokens.numel() == 0:
+            return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
+        offsets = lengths.cumsum(0) - lengths
+        mode = "mean" if keep is None else "sum"
+        bags = functional.embedding_bag(
+            tokens, self.embeddings, offsets, mode=mode, per_sample_weights=keep, sparse=self.sparse_gradients
+        )
+        return bags if keep is None else bags / lengths.clamp_min(1).unsqueeze(1).to(bags.dtype)
+
+
 def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
     """Return an embedding layer whose weight is the given parameter (words, dim)."""
-    words, dim = vectors.shape
-    layer = nn.Embedding(words, dim, _weight=vectors.detach())
+    layer = nn.Embedding(*vectors.shape, _weight=vectors.detach())
     layer.weight = vectors
     return layer
 
@@ -92,5 +141,5 @@ def counted_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any
     mask = present_tokens(input_ids, attention_mask, config)
     if not config.skip_unknown:
         return mask, mask
-    is_known = mask & (input_ids != config.unk_token_id)
-    return mask, torch.where(is_known.any(1, keepdim=True), is_known, mask)
+    counted = mask & (input_ids != config.unk_token_id)
+    return mask, torch.where(counted.any(1, keepdim=True), counted, mask)

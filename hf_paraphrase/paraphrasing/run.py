@@ -21,8 +21,7 @@ from ..data.schema import SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..jobs.pair_output import finish_pairs, merge_reports
-from ..jobs.sharded_output import ShardedOutput
+from ..jobs.sharded_output import ShardedOutput, finish_pairs, merge_reports
 from ..jobs.shards import REPORTS, ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, seed_setting, setting

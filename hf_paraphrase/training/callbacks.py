@@ -113,7 +113,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
-    """Read the state of a checkpoint after the last update, or returns None if updates are left.
+    """Read the state of a checkpoint after the last update; return None if updates are left.
 
     The Trainer would make one more update from such a checkpoint.
     """

@@ -185,8 +185,8 @@ class EpochTrainer(Trainer):
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
         if self.batches.num_processes > 1:
             first = self.state.global_step % self.updates_of_epoch * self.args.gradient_accumulation_steps
-            for number, sample in enumerate(samples, first):
-                sample["weight"] = self.batches.weight(number, process_index())
+            for index, sample in enumerate(samples, first):
+                sample["weight"] = self.batches.weight(index, process_index())
         return samples, items
 
     def compute_loss(

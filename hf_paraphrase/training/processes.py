@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +18,10 @@ _SHARDING = tuple(f"ACCELERATE_USE_{name}" for name in ("FSDP", "DEEPSPEED", "ME
 
 def refuse_sharding(arguments: Any = None) -> None:
     """Refuse launchers and `TrainingArguments` that split a model across processes."""
-    asked = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
-    asked += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
-    if asked:
-        problem = f"{asked[0]} splits a model across processes, but here every process holds the whole model"
+    names = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
+    names += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
+    if names:
+        problem = f"{names[0]} splits a model across processes, but here every process holds the whole model"
         raise UsageError(problem, remedy="leave it out, and start torchrun or accelerate launch --multi_gpu")
 
 
@@ -65,25 +64,14 @@ def check_in_common(job: str, folder: Path) -> None:
     gathered_jobs: list[Any] = [None] * num_processes()
     distributed.barrier()
     distributed.all_gather_object(gathered_jobs, (job, folder.is_dir()))
-    fingerprints, seen = zip(*gathered_jobs, strict=True)
-    blind = [str(index) for index, sees in enumerate(seen) if not sees]
-    different = [str(index) for index, other in enumerate(fingerprints) if other != fingerprints[0]]
+    blind = [str(index) for index, (_, sees_folder) in enumerate(gathered_jobs) if not sees_folder]
+    different = [str(index) for index, (other, _) in enumerate(gathered_jobs) if other != gathered_jobs[0][0]]
     if different:
         problem = f"settings or inputs of process {', '.join(different)} differ from process 0"
         raise UsageError(problem, remedy="start the same command on all nodes, with the same files")
     if blind:
         problem = f"process {', '.join(blind)} does not see this folder of process 0"
         raise OutputError(problem, path=folder, remedy="give an --output in a folder that all nodes share")
-
-
-def gathered(tensor: Tensor) -> list[Tensor]:
-    """Return the tensors of all processes, process 0 first; they must have one shape."""
-    import torch
-    import torch.distributed as distributed
-
-    parts = [torch.empty_like(tensor) for _ in range(num_processes())]
-    distributed.all_gather(parts, tensor)
-    return parts
 
 
 def gather_rows(rows: Tensor) -> Tensor:
@@ -96,8 +84,11 @@ def gather_rows(rows: Tensor) -> Tensor:
         return rows
     import torch
 
-    counts = [int(count) for count in gathered(torch.tensor([rows.shape[0]], device=rows.device))]
-    parts = _all_rows(rows.detach(), counts)
+    counts = [int(count) for count in _gather(torch.tensor([rows.shape[0]], device=rows.device))]
+    # The collective requires equal shapes.
+    padded = rows.detach().new_zeros(max(counts), *rows.shape[1:])
+    padded[: rows.shape[0]] = rows.detach()
+    parts = [part[:count] for part, count in zip(_gather(padded), counts, strict=True)]
     # Only this part has a history: it receives the gradient, summed over the processes.
     parts[process_index()] = rows
     joint = torch.cat(parts)
@@ -125,11 +116,14 @@ def _joined() -> bool:
     return distributed.is_available() and distributed.is_initialized()
 
 
-def _all_rows(rows: Tensor, counts: Sequence[int]) -> list[Tensor]:
-    # The collective requires equal shapes.
-    padded = rows.new_zeros(max(counts), *rows.shape[1:])
-    padded[: rows.shape[0]] = rows
-    return [part[:count] for part, count in zip(gathered(padded), counts, strict=True)]
+def _gather(tensor: Tensor) -> list[Tensor]:
+    """Return the tensors of all processes, process 0 first; they must have one shape."""
+    import torch
+    import torch.distributed as distributed
+
+    parts = [torch.empty_like(tensor) for _ in range(num_processes())]
+    distributed.all_gather(parts, tensor)
+    return parts
 
 
 def _sum_over_processes(tensor: Tensor) -> Tensor:

@@ -137,7 +137,7 @@ class TrainingRun:
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:
         """Make the arguments of a Trainer of this run; `settings` override the settings of the run."""
-        asked = {theirs: getattr(self.settings, ours, None) for theirs, ours in _OF_TRAINERS.items()}
+        own = {theirs: getattr(self.settings, ours, None) for theirs, ours in _OF_TRAINERS.items()}
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
@@ -145,7 +145,7 @@ class TrainingRun:
             "run_name": self.artefact.target.name,
             # Checking the loss of every step would wait for the GPU; checkpoints are checked instead.
             "logging_nan_inf_filter": False,
-            **{name: value for name, value in asked.items() if value is not None},
+            **{name: value for name, value in own.items() if value is not None},
         }
         return self.settings.trainer_arguments(arguments_class, **{**common, **settings})
 

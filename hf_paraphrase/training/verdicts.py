@@ -175,7 +175,7 @@ def difference(
         sides = [{seed: sides[0][seed] - sides[1][seed] for seed in seeds}, {-1: 0.0}]
         seeded = [True, False]
     if not all(sides):
-        raise ValueError("there are no seeds to compare")
+        raise ValueError("the systems have no seeds to compare")
     values = [np.array(list(side.values()), np.float64) for side in sides]
     parts = tuple(
         (_over_seeds(side, None if drawn is None else drawn[index]), len(side) - 1)
@@ -198,12 +198,12 @@ def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | N
 def mean_difference(differences: Sequence[Difference]) -> Difference:
     """Compute the mean of differences on the same draws of test pairs and with independent seeds."""
     if not differences:
-        raise ValueError("there are no differences")
+        raise ValueError("cannot compute the mean of no differences")
     count = len(differences)
-    parts = tuple((part / count**2, degrees) for item in differences for part, degrees in item.seed_parts)
-    drawn = [item.over_pairs for item in differences if item.over_pairs is not None]
+    parts = tuple((part / count**2, degrees) for each in differences for part, degrees in each.seed_parts)
+    drawn = [each.over_pairs for each in differences if each.over_pairs is not None]
     pairs = np.mean(drawn, axis=0) if len(drawn) == count else None
-    return Difference(fmean(item.value for item in differences), parts, pairs)
+    return Difference(fmean(each.value for each in differences), parts, pairs)
 
 
 def spread(values: Sequence[float]) -> str:

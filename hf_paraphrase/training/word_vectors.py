@@ -73,15 +73,15 @@ def read_word_vectors(
     The vectors of :data:`UNKNOWN_WORDS` and of the first `first` words of the file are read as well.
     """
     path = Path(path)
-    dimension = lines = promised = 0
+    dimension = lines = announced = 0
     rows: dict[str, NDArray[np.float32]] = {}
-    for number, line in numbered_lines(path):
+    for line_number, line in numbered_lines(path):
         line = line.rstrip(" \t").replace("\t", " ")
         fields = line.split(" ")
         if "  " in line:
             fields = [field for field in fields if field]
-        if number == 1 and is_header(fields):
-            promised, dimension = map(int, fields)
+        if line_number == 1 and is_header(fields):
+            announced, dimension = map(int, fields)
             continue
         dimension = dimension or _trailing_numbers(fields)
         word = " ".join(fields[:-dimension])
@@ -91,16 +91,14 @@ def read_word_vectors(
         # A word may contain spaces, but a fraction in it means too many numbers.
         if not word or (wanted and vector is None) or any(map(_FRACTION.fullmatch, fields[1:-dimension])):
             message = f"`{line.strip()[:60]}` is not a word and {dimension or 'its'} finite numbers"
-            raise InputError(message, path=path, line=number, remedy="correct or remove the line")
+            raise InputError(message, path=path, line=line_number, remedy="correct or remove the line")
         if vector is not None:
             rows.setdefault(word, vector)
     if not lines:
         raise InputError("the file has no word vectors", path=path, remedy="give one word and its vector per line")
-    if promised not in (0, lines):
-        log(
-            f"{path}: the first line announces {promised} vectors, but the file has {lines}; all are read",
-            warning=True,
-        )
+    if announced not in (0, lines):
+        problem = f"the first line announces {announced} vectors, but the file has {lines}; all are read"
+        log(f"{path}: {problem}", warning=True)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, path)
 
@@ -124,72 +122,53 @@ def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     backend.no_truncation()
     texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
     encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
-    return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]
-
-
-def initial_embeddings(
-    tokenizer: PreTrainedTokenizerFast,
-    vectors: WordVectors | None,
-    counts: NDArray[np.int64],
-    *,
-    dimension: int,
-    seed: int = 0,
-) -> tuple[NDArray[np.float32], Coverage]:
-    """Make the initial embedding matrix (vocabulary, dimension), float32, of a tokenizer, and count its words.
-
-    Components of missing words are drawn from N(0, 0.01). The unknown word gets its vector from the file
-    (:data:`UNKNOWN_WORDS`), or the mean over the 1,000 words of the vocabulary that are last in the file. The padding
-    row is zero. `counts` (vocabulary,) are the counts of ids in the training data.
-    """
-    generator = np.random.default_rng(seed)
-    matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(tokenizer), dimension)).astype(np.float32)
-    covered = np.zeros(len(tokenizer), bool)
-    special = {tokenizer.pad_token_id, tokenizer.unk_token_id}
-    if vectors is not None:
-        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-        words = tokens if vectors.by_token else words_of_tokens(tokenizer)
-        sources = {
-            row: vectors.index[word]
-            for row, word in enumerate(words)
-            if row not in special and word is not None and word in vectors.index
-        }
-        rows = list(sources)
-        matrix[rows] = vectors.matrix[list(sources.values())]
-        covered[rows] = True
-        unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
-        if averaged := unknown or sorted(sources.values())[-_RAREST:]:
-            matrix[tokenizer.unk_token_id] = vectors.matrix[averaged].mean(0)
-    matrix[tokenizer.pad_token_id] = 0.0
-    coverage = Coverage(
-        len(tokenizer) - len(special), int(covered.sum()), int(counts.sum()), int(counts[covered].sum())
-    )
-    if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
-        raise InputError(
-            "no training word has a vector",
-            path=vectors.source,
-            remedy="give vectors in the same language and casing (see --lower-case)",
-        )
-    return matrix, coverage
+    return [text if own.ids == [row] else None for row, (text, own) in enumerate(zip(texts, encoded, strict=True))]
 
 
 def fill_embeddings(
     embeddings: Tensor, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors, counts: NDArray[np.int64], seed: int
 ) -> Coverage:
-    """Copy :func:`initial_embeddings` into the first rows of a model's embeddings (rows, dimension)."""
+    """Fill the first rows of a model's embeddings (rows, dimension) with the initial vectors of a tokenizer.
+
+    Components of missing words are drawn from N(0, 0.01). The unknown word gets its vector from the file
+    (:data:`UNKNOWN_WORDS`), or the mean over the 1,000 words of the vocabulary that are last in the file. The padding
+    row is zero. `counts` (vocabulary,) are the counts of ids in the training data.
+    """
     import torch
 
-    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=embeddings.shape[1], seed=seed)
+    size, special = len(tokenizer), {tokenizer.pad_token_id, tokenizer.unk_token_id}
+    generator = np.random.default_rng(seed)
+    matrix = generator.normal(0.0, UNKNOWN_SPREAD, (size, embeddings.shape[1])).astype(np.float32)
+    words = tokenizer.convert_ids_to_tokens(range(size)) if vectors.by_token else words_of_tokens(tokenizer)
+    sources = {
+        row: vectors.index[word]
+        for row, word in enumerate(words)
+        if row not in special and word is not None and word in vectors.index
+    }
+    rows = list(sources)
+    matrix[rows] = vectors.matrix[list(sources.values())]
+    unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
+    if averaged := unknown or sorted(sources.values())[-_RAREST:]:
+        matrix[tokenizer.unk_token_id] = vectors.matrix[averaged].mean(0)
+    matrix[tokenizer.pad_token_id] = 0.0
+    coverage = Coverage(size - len(special), len(rows), int(counts.sum()), int(counts[rows].sum()))
+    if coverage.tokens and not coverage.tokens_with_vector:
+        raise InputError(
+            "no training word has a vector",
+            path=vectors.source,
+            remedy="give vectors in the same language and casing (see --lower-case)",
+        )
     with torch.no_grad():
-        embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
+        embeddings[:size].copy_(torch.from_numpy(matrix))
     return coverage
 
 
 def _trailing_numbers(fields: list[str]) -> int:
     """Count the numbers at the end of a line, without the first field."""
-    numbers = 0
-    while numbers < len(fields) - 1 and _finite_vector([fields[-1 - numbers]]) is not None:
-        numbers += 1
-    return numbers
+    count = 0
+    while count < len(fields) - 1 and _finite_vector([fields[-1 - count]]) is not None:
+        count += 1
+    return count
 
 
 def _finite_vector(fields: list[str]) -> NDArray[np.float32] | None:

@@ -1,4 +1,4 @@
-"""The recipe of the verb `back-translate`: the source side of a bitext into n-best pairs (paper 000 §3)."""
+"""The command `back-translate`: n-best translations of a bitext as paraphrases (Wieting et al. 2017, section 3)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, UsageError
-from ..jobs.pair_output import finish_pairs, merge_reports
-from ..jobs.sharded_output import ShardedOutput
+from ..jobs.sharded_output import ShardedOutput, finish_pairs, merge_reports
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
@@ -38,15 +37,17 @@ _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 @dataclass(kw_only=True)
 class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettings):
-    """Translate the source side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
+    """Translate the source side of a bitext with beam search and save the n-best list as paraphrase pairs."""
 
     bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
     output: str = setting("data folder for the pairs; it appears only when complete")
     split: str = setting("split of the bitext to translate", "train")
-    num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
-    num_return_sequences: int | None = setting("translations to keep [default: the beam width]", None, at_least=1)
+    num_beams: int = setting("beam width (50 in Wieting et al. 2017)", 50, at_least=1)
+    num_return_sequences: int | None = setting("translations per sentence [default: the beam width]", None, at_least=1)
     reference_candidates: bool = setting(
-        "the tokens of a sentence's reference are candidates too, as in paper 000", True, only_with="lexical_table"
+        "add the tokens of a sentence's reference to the candidates, as in Wieting et al. (2017)",
+        True,
+        only_with="lexical_table",
     )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work", 1_000, at_least=1)
@@ -61,11 +62,10 @@ class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettin
 
 @dataclass(frozen=True)
 class BackTranslator(BatchFunction):
-    """Translates the source side of bitext; each translation becomes a pair with the English side.
+    """Translates the source side of bitext; each translation becomes a pair with the target side.
 
-    The rows of a batch share searches, so another size of batches may change the last digits of a score. The model is
-    opened by :func:`.loading.load_translation_model`; candidate vocabularies are chosen from the file of a lexical
-    table, if there is one.
+    See :func:`.loading.load_translation_model` and :class:`.translator.Translator` for the arguments. Another batch
+    size may change the last digits of a score.
     """
 
     model: str
@@ -97,18 +97,17 @@ def back_translated(
 ) -> tuple[pa.Table, Report]:
     """Translate rows of a bitext with an open model; return the pairs, in the order of the rows and their ranks.
 
-    `references` adds the tokens of a row's target to the candidates of its translations.
-
-    The report has the numbers of `sentences` and `pairs`, of translations that are `copies` of their source or
-    `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
+    `references` adds the tokens of a row's target to the candidates of its translations. The report counts
+    `sentences`, `pairs`, and translations that are `copies` of their source or `loops`. Its `skipped` lists the `id`
+    and the `reason` of every row without a pair.
     """
     rows = table.select(_COLUMNS).to_pylist()
     targets = [row["target"] or "" for row in rows]
-    # A row without a reference has no pair, whatever its source.
+    # A row without a reference has no pair.
     sources = ["" if is_blank(row["target"] or "") else row["source"] or "" for row in rows]
     language = rows[0]["source_lang"] if rows else None
     outcomes = translator.nbest_lists(sources, language, references=targets if references else None, progress=progress)
-    # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
+    # If a model writes lower case only, case must not distinguish the sentences of a pair.
     if getattr(translator.model.config, "lowercase", False):
         targets = [target.lower() for target in targets]
     pairs: list[dict[str, Any]] = []
@@ -129,7 +128,7 @@ def back_translated(
 
 
 def is_copy(translation: str, source: str) -> bool:
-    """Return whether a model has only copied its source, but for case, white space and invisible characters."""
+    """Return whether a translation equals its source except for case, white space and invisible characters."""
     return normalize_text(translation) == normalize_text(source)
 
 
@@ -140,12 +139,12 @@ def is_loop(text: str) -> bool:
 
 @recipe(BackTranslationSettings)
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
-    """Translate the source side of a bitext, and keep the n-best lists as paraphrases of its English side.
+    """Translate the source side of a bitext, and save the n-best lists as paraphrases of its target side.
 
-    A job that was killed is continued with `resume`; the bytes are the same.
+    `resume` continues a killed job with the same result.
 
     Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
+        The data folder of the pairs; with `shard`, while parts are missing, the folder of the incomplete work.
     """
     bitext = DataFolder(settings.bitext)
     bitext.require(*_COLUMNS, split=settings.split)
@@ -171,7 +170,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         command="back-translate",
         inputs=[settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])],
         resume=settings.resume,
-        # `auto` leaves to the machine what decides about the result.
+        # With `auto` the machine chooses a precision, which changes the result.
         job={"bf16": options.bf16, "rows": rows},
         free=["device", "precision", "max_sentences"],
     )
@@ -187,10 +186,10 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         record = read_provenance(settings.model)
         (first,) = next(bitext.row_range(settings.split, 0, 1)).to_pylist()
         languages = {
-            side: first.get(side) or getattr(model.config, side, None) or usual
-            for side, usual in (("source_lang", "und"), ("target_lang", "en"))
+            side: first.get(side) or getattr(model.config, side, None) or default
+            for side, default in (("source_lang", "und"), ("target_lang", "en"))
         }
-        # A card is published: the paths of the folders are in the provenance alone.
+        # A card is published, so it shows names and no paths.
         names_shown = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
         values = {
             "license": inherited_metadata(settings.bitext)["license"],

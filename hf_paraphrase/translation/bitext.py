@@ -1,4 +1,4 @@
-"""Bitext as translation takes it: its splits, its languages, and its text cleaned as Moses does (by sacremoses)."""
+"""Bitext for translation models: its splits, its languages, and its text cleaned as in Moses (by sacremoses)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BitextSides(NamedTuple):
     """Sentences and their translations, cleaned.
 
     Attributes:
-        left_out: How many pairs were left out, being empty or too long.
+        left_out: The number of empty or too long pairs that were left out.
     """
 
     sources: list[str]
@@ -51,7 +51,7 @@ class BitextFolder:
         return self.data.count(self.split)
 
     def tables(self, batch_size: int, max_rows: int | None = None) -> Iterator[pa.Table]:
-        """Yield its pairs, so many at a time; with `max_rows` the first ones alone."""
+        """Yield its pairs in batches; `max_rows` limits them to the first ones."""
         stop = self.num_rows if max_rows is None else min(max_rows, self.num_rows)
         for table in self.data.row_range(self.split, 0, stop, batch_size=batch_size):
             yield table.select(COLUMNS)
@@ -63,7 +63,7 @@ class BitextFolder:
 
 
 def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
-    """Return the languages of the first bitext, which must be those of all; variants of a language are one."""
+    """Return the languages of the first bitext; all must have these, or variants of them."""
     languages: list[tuple[str, str]] = []
     for bitext in bitexts:
         if not bitext.num_rows:
@@ -86,19 +86,18 @@ def _normalizer(language: str) -> Any:
 def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     """Replace typographic quotes, dashes and spaces as Moses' normalize-punctuation script does.
 
-    The tokenizer of the model does what matters most of this too, so that it takes raw text; what depends on the
-    language, the order of quotes and commas, is done here alone.
+    The tokenizer of the model repeats the steps that do not depend on the language, so that it reads raw text.
     """
     normalizer = _normalizer(language)
     return [normalizer.normalize(text) for text in texts]
 
 
 def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> BitextSides:
-    """Return the sides of a bitext that can be trained on.
+    """Return the sentences and translations of a bitext that can be used for training.
 
     Args:
-        table: The bitext; its first row tells the languages.
-        max_words: Pairs with a side of more words are left out, see :func:`~hf_paraphrase.text.words.count_words`.
+        table: The bitext; its first row has the languages.
+        max_words: Pairs with more words (:func:`~hf_paraphrase.text.words.count_words`) on a side are left out.
         moses: Whether punctuation is normalized.
     """
     sides = []
@@ -108,31 +107,32 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
         sides.append(normalize_punctuation(texts, language or "en") if moses else texts)
     fits = np.all([count_words(pa.array(side, pa.string())) <= max_words for side in sides], axis=0).tolist()
     pairs = zip(*sides, strict=True)
-    kept = [pair for pair, fit in zip(pairs, fits, strict=True) if fit and not any(map(is_blank, pair))]
-    return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
+    chosen = [pair for pair, fit in zip(pairs, fits, strict=True) if fit and not any(map(is_blank, pair))]
+    sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
+    return BitextSides(sources, targets, table.num_rows - len(chosen))
 
 
 def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> None:
-    """Refuse bitext with a side in another language than a model's, where both are known.
+    """Refuse bitext in other languages than a model's, if both name them.
 
-    Variants of a language, such as `fr` and `fr-CA`, are one. The first row of the bitext speaks for all.
+    Variants of a language, such as `fr` and `fr-CA`, are equal. Only the first row of the bitext is checked.
     """
     (first,) = next(bitext.row_range(split, 0, 1)).to_pylist()
     for side, translates in (("source", "translates"), ("target", "translates into")):
         language, own = first.get(f"{side}_lang"), getattr(model.config, f"{side}_lang", None)
         if are_different(language, own):
-            what = f"the {side} side is {language}, but the model {folder} {translates} {own}"
-            raise InputError(what, path=bitext.path, remedy="give a model and bitext of the same two languages")
+            problem = f"the {side} side is {language}, but the model {folder} {translates} {own}"
+            raise InputError(problem, path=bitext.path, remedy="give a model and bitext of the same two languages")
 
 
 def are_different(one: str | None, other: str | None) -> bool:
-    """Return whether two codes are of different languages; false where one is not known."""
-    known = [primary_language(re.split("[-_]", code)[0]) for code in (one, other) if code and code != "und"]
-    return len(set(known)) == 2
+    """Return whether two codes are of different languages; false if one is undefined."""
+    primary = [primary_language(re.split("[-_]", code)[0]) for code in (one, other) if code and code != "und"]
+    return len(set(primary)) == 2
 
 
 def normalized_sources(model: Any, texts: Iterable[str], language: str | None) -> list[str]:
-    """Return sources as a model wants them: normalised as its training data for RNNsearch, else as they are."""
+    """Normalize the sources of an RNNsearch model like its training data; return them unchanged for others."""
     if model.config.model_type != "rnn_search":
         return list(texts)
     return normalize_punctuation(texts, language or "en")

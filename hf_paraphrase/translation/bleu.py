@@ -1,4 +1,4 @@
-"""BLEU, chrF2 and TER of translations as sacrebleu reports them, by the conventions of the target language."""
+"""BLEU, chrF2 and TER of translations by sacrebleu, with the conventions of the target language."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..tables import format_table
 from ..text.languages import language_tag, primary_language
 
 TOKENIZERS = ["13a", "zh", "ja-mecab", "ko-mecab", "char", "intl", "flores101", "flores200", "spm", "none"]
-"""The tokenizers of sacrebleu that a user may name."""
+"""The tokenizers of sacrebleu that a user may choose."""
 METRICS = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
-"""The keys of the scores, and what tables call them."""
+"""The keys of the scores, and their names in tables."""
 _NO_SPACES = ("th", "lo", "km", "my", "bo", "dz")
-"""Languages that write no spaces between words, for which sacrebleu has no tokenizer of their own."""
+"""Languages without spaces between words and without a tokenizer of sacrebleu."""
 _MECAB = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
-"""The tokenizers that need a package, and the module that it brings."""
+"""The tokenizers that need a package, and the module of the package."""
 
 
 def bleu_tokenizer(language: str | None) -> str:
-    """Return sacrebleu's tokenizer for a target language; `char` where its package is missing."""
+    """Return sacrebleu's tokenizer for a target language; `char` if its package is missing."""
     primary = primary_language(language or "und")
     if primary in _MECAB:
         name, module = _MECAB[primary]
@@ -46,13 +46,13 @@ def corpus_scores(
     Args:
         hypotheses: The translations.
         references: Their references.
-        target_lang: The language of both, which chooses the tokenizer of BLEU.
-        tokenizer: That tokenizer by its name in sacrebleu, instead.
-        lowercase: Whether BLEU and chrF ignore case (sacrebleu's `-lc`); TER always does, as sacrebleu's default.
-        metrics: Which of `bleu`, `chrf` and `ter` to compute.
+        target_lang: The language of both, which determines the tokenizer of BLEU.
+        tokenizer: The name of another tokenizer of sacrebleu.
+        lowercase: Whether BLEU and chrF ignore case (sacrebleu's `-lc`); TER always does, as in sacrebleu.
+        metrics: The metrics to compute, of `bleu`, `chrf` and `ter`.
 
     Returns:
-        Each metric in percent, and `bleu_signature`, ..., the signatures of sacrebleu that make them comparable.
+        Each metric in percent, and its signature of sacrebleu (`bleu_signature`, ...).
 
     Raises:
         UsageError: If sacrebleu cannot load the tokenizer.
@@ -64,7 +64,7 @@ def corpus_scores(
     from sacrebleu.metrics import BLEU, CHRF, TER
 
     name = tokenizer or bleu_tokenizer(target_lang)
-    # Without spaces a sentence would be one word.
+    # A sentence without spaces would be one word.
     has_no_spaces = tokenizer is None and name != "13a"
     scores: dict[str, Any] = {}
     for key in metrics:
@@ -81,14 +81,14 @@ def corpus_scores(
 
 
 def check_target_language(language: str | None) -> None:
-    """Warn of a target language that no registry lists, for which BLEU uses sacrebleu's default tokenizer."""
+    """Warn of a target language without a registered code, for which BLEU uses sacrebleu's default tokenizer."""
     if language and language != "und" and language_tag(language) is None:
         problem = f"the target language `{language[:40]}` is not a language code: BLEU uses the tokenizer 13a"
         log(f"{problem}; --bleu-tokenizer chooses another", warning=True)
 
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
+    """Format the results of `evaluate-nmt --update-card` for a model, a row per bitext and beam width."""
     rows = []
     for _, evaluation in sorted(evaluations.items()):
         for score in evaluation["scores"] if evaluation.get("kind") == "evaluate-nmt" else []:
@@ -108,7 +108,7 @@ def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _load_bleu(metric: Any, tokenizer: str, lowercase: bool) -> Any:
-    """Make the BLEU of sacrebleu, whose tokenizer may need a package or a download."""
+    """Make the BLEU of sacrebleu. Its tokenizer may need a package or a download."""
     try:
         return metric(tokenize=tokenizer, lowercase=lowercase)
     except (ImportError, RuntimeError, OSError) as error:

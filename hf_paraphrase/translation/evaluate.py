@@ -6,6 +6,7 @@ import math
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,9 +52,9 @@ class TranslationEvaluationSettings(SearchSettings, CandidateSettings):
 
 
 class EvaluatedTranslation(NamedTuple):
-    """The scores of every beam width, in order, and the translations of the last.
+    """The scores of every beam width, in order, and the translations of the last beam width.
 
-    Scores are `bleu`, `chrf` and `ter` with their signatures, `num_beams`, `sentences`, and how many `sources_cut`.
+    Scores are `bleu`, `chrf` and `ter` with their signatures, `num_beams`, `sentences` and `sources_cut`.
     """
 
     scores: list[dict[str, Any]]
@@ -89,18 +90,14 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     limit = source_limit(model, tokenizer) or math.inf
     if cut := sum(len(subwords) > limit for subwords in encode_sources(model, tokenizer, sources)):
         log(f"{cut:,} of {len(sources):,} sources are truncated to {limit:,} subwords, the limit of the model")
-    # Before the work, during which a file may change.
+    # Computed first, because a file may change during the work.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     language = table["target_lang"][0].as_py() if "target_lang" in columns else None
     language = language or getattr(model.config, "target_lang", None)
     check_target_language(language)
     lowercase = settings.lower_case or (bool(getattr(model.config, "lowercase", False)) and not settings.cased)
-    conventions: dict[str, Any] = {
-        "target_lang": language,
-        "tokenizer": settings.bleu_tokenizer,
-        "lowercase": lowercase,
-    }
-    corpus_scores([""], [""], **conventions)  # what is missing shows before the search
+    score = partial(corpus_scores, target_lang=language, tokenizer=settings.bleu_tokenizer, lowercase=lowercase)
+    score([""], [""])  # reports a missing package before the search
     scores: list[dict[str, Any]] = []
     translations: list[str] = []
     for num_beams in settings.num_beams:
@@ -109,7 +106,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
             translations = translator.translate(sources, progress=bar.update)
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
-        scores.append(measured | corpus_scores(translations, references, **conventions))
+        scores.append(measured | score(translations, references))
     if settings.output is not None:
         write_json(settings.output, scores)
         log(f"scores saved to {settings.output}")

@@ -1,9 +1,8 @@
 """Exact beam search for RNNsearch models.
 
-The search is that of `generate`, hypothesis by hypothesis: the same candidates, the same ranking, the same end. It
-computes less for it: the first step has one row a sentence instead of one a beam, a sentence whose list is final
-leaves the batch, keys and values of the attention exist once a sentence, and no score matrix is normalised, sorted or
-stored.
+The search gives the same hypotheses, ranking and end as `generate` with less computation. The first step has one row
+per sentence and not per beam, finished sentences leave the batch, keys and values of the attention exist once per
+sentence, and no score matrix is normalized, sorted or stored.
 """
 
 from __future__ import annotations
@@ -20,33 +19,31 @@ from ..models.stepwise_decoder import SourceProjections, StepwiseDecoder
 from .loading import decoder_prefix_ids
 
 CUT = -1e6
-"""Log-probability of ending beyond the length limit: below every real one."""
+"""Log-probability of the end beyond the length limit, below every real one."""
 _BLOCK = 64
-"""Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
+"""Logits that share one maximum; the search for the best logits first compares the maxima."""
 _CHUNK = 1 << 19
-"""Logits that are processed together: what a core's cache holds."""
-
-
+"""Logits that fit in the cache of a core."""
 _HARMLESS = frozenset(
     {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "num_beams", "num_return_sequences"}
     | {"max_length", "max_new_tokens", "length_penalty", "early_stopping", "do_sample", "temperature", "top_k"}
     | {"top_p", "min_p", "typical_p", "use_cache", "renormalize_logits", "transformers_version"}
 )
-"""Fields of a generation config that the search's own settings replace, or that change nothing in it."""
+"""Fields of a generation config that the settings of the search replace or that do not change the search."""
 
 
 def is_rnn_search(model: PreTrainedModel) -> bool:
-    """Return whether a model is exactly RNNsearch, no wrapper."""
+    """Return whether a model is RNNsearch and no wrapper of it."""
     return type(model) is RnnSearchForConditionalGeneration
 
 
 def fast_search_applies(model: PreTrainedModel) -> bool:
-    """Return whether :func:`fast_beam_search` does all that the model's generation config asks for."""
+    """Return whether :func:`fast_beam_search` supports the model and its generation config."""
     return is_rnn_search(model) and not unusual_settings(model)
 
 
 def unusual_settings(model: PreTrainedModel) -> list[str]:
-    """List the fields of a model's generation config that only `generate` follows, e.g. `no_repeat_ngram_size`."""
+    """List the fields of a model's generation config that only `generate` supports, e.g. `no_repeat_ngram_size`."""
     given = model.generation_config.to_diff_dict()
     return sorted(name for name in given if name not in _HARMLESS and not name.startswith(("_", "output_", "return_")))
 
@@ -64,22 +61,29 @@ def fast_beam_search(
     minimums: Sequence[int] | None = None,
     steps: StepwiseDecoder | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Search as `generate` does, faster; a width of 1 is greedy search.
+    """Search like `generate` but faster; a width of 1 is greedy search.
 
-    A hypothesis that reaches the limit of its sentence, in subwords with the end, ends there at a cost of 1e6 nats,
-    so that it ranks below every finished one. A hypothesis does not end before the minimum of its sentence, as many
-    tokens without the end. `steps` is the decoder, where it is laid out already or restricted.
+    Args:
+        model: The model.
+        input_ids: The source subwords (batch, source length).
+        attention_mask: Their mask.
+        num_beams: The beam width.
+        limits: The maximum number of subwords of each sentence's translation, with the end token. A hypothesis at the
+            limit ends at a cost of 1e6 nats, so that it ranks below every finished hypothesis.
+        ends: The end tokens.
+        length_penalty: The exponent of the length in ranking.
+        minimums: The minimum number of subwords of each sentence's translation, without the end token.
+        steps: The prepared decoder, which may be restricted to candidates.
 
-    Returned are the lists, best first: subwords after the start, padded with the first of the ends, (batch, num_beams,
-    length), and their scores in fp32, (batch, num_beams). Where there are fewer hypotheses the best one is repeated
-    with a score of −inf.
+    Returns:
+        The lists, best first: subwords after the start, padded with the first end token (batch, num_beams, length),
+        and their scores in fp32 (batch, num_beams). The best hypothesis with the score −inf fills up a list.
     """
     device = input_ids.device
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
     projections = model.decoder.project_annotations(annotations, attention_mask)
-    dtype = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
+    steps = steps or StepwiseDecoder.for_search(model)
     with torch.autocast(device.type, enabled=False):
-        steps = steps or StepwiseDecoder.for_search(model, dtype=dtype)
         penalty = length_penalty if num_beams > 1 else 0.0
         beams = _Beams(num_beams, torch.tensor(limits, device=device), ends, penalty, decoder_prefix_ids(model)[0])
         source = SourceProjections.for_search(projections, steps.dtype)._replace(excluded=steps.excluded)
@@ -93,7 +97,7 @@ def fast_beam_search(
             logits = steps.logits(readout, source.excluded)
             offsets = beams.scores - log_normalizers(logits).view_as(beams.scores)
             if written < longest_minimum:
-                # As in the reference's decoder, the probability of the end is not given to the other tokens.
+                # As in the reference decoder, the other tokens do not get the probability of the end.
                 early = (shortest[beams.active] > written).repeat_interleave(beams.scores.shape[1]).nonzero()
                 logits[early, ended_by] = -torch.inf
             written += 1
@@ -117,8 +121,8 @@ def _columns(tokens: Sequence[int], candidates: Tensor | None, device: torch.dev
 class _Beams:
     """The hypotheses of a batch of sentences, and their n-best lists so far."""
 
-    # Names of axes: `batch` is all sentences, `active` those whose lists are not final, `width` the hypotheses of a
-    # beam (one before the first step), `beams` its full width. A prefix has the start token before its subwords.
+    # Names of axes: `batch` is all sentences, `active` the sentences without a final list, `width` the hypotheses of a
+    # beam (one before the first step), `beams` its full width. A prefix begins with the start token.
 
     def __init__(self, beams: int, limits: Tensor, ends: Sequence[int], penalty: float, start: int) -> None:
         self.beams = beams
@@ -144,9 +148,9 @@ class _Beams:
         ending = torch.isin(subwords, self.ends)
         prefixes = self.prefixes.gather(1, parents.unsqueeze(2).expand(-1, -1, length))
         prefixes = torch.cat([prefixes, subwords.unsqueeze(2)], dim=2)
-        # As `generate`: only the best `beams` continuations may finish, the others only fill the beam up.
+        # As in `generate`, only the best `beams` continuations may finish. The rest fills the beam up.
         self._finish(prefixes[:, : self.beams], scores[:, : self.beams], ending[:, : self.beams])
-        # A stable sort keeps the order of the scores, dead continuations last.
+        # A stable sort preserves the order of the scores, with ended continuations last.
         scores, best = scores.masked_fill(ending, -torch.inf).sort(dim=1, descending=True, stable=True)
         self.scores, best = scores[:, : self.beams], best[:, : self.beams]
         self.prefixes = prefixes.gather(1, best.unsqueeze(2).expand(-1, -1, length + 1))
@@ -157,7 +161,7 @@ class _Beams:
 
     def _finish(self, prefixes: Tensor, scores: Tensor, ending: Tensor) -> None:
         """Merge hypotheses that end, (active, count, length), into the lists if they are good enough."""
-        # On a GPU asking would synchronise, and the work changes nothing where none ends.
+        # On a GPU the check would synchronize; the work below changes nothing if none ends.
         if ending.device.type == "cpu" and not bool(ending.any()):
             return
         length = prefixes.shape[2]
@@ -178,62 +182,62 @@ class _Beams:
         self.scores = self.scores.masked_fill(over, -torch.inf)
 
     def _drop(self, rows: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Remove the sentences from the beam whose lists can no longer improve."""
+        """Remove sentences with final lists from the beam."""
         length = self.prefixes.shape[2]
         improvable = self.scores[:, 0] / (length - 1) ** self.penalty > self.finished_scores[self.active].amin(1)
-        # Without any hypothesis that could continue there is nothing to wait for either.
+        # A list without a hypothesis that could continue is final, too.
         improvable &= self.scores[:, 0] > -torch.inf
-        # NaN is kept to the end, so that whoever scores the list sees it.
+        # NaN stays to the end, so that the scorer detects it.
         improvable |= self.scores[:, 0].isnan()
-        # The one question of a step for which a GPU is waited for: how many sentences the next one has.
+        # The only synchronization with a GPU in a step.
         count = int(improvable.sum())
         if count == improvable.numel():
             return rows.flatten(), None
-        kept = improvable.to(torch.uint8).argsort(descending=True, stable=True)[:count]
-        self.active, self.scores, self.prefixes = self.active[kept], self.scores[kept], self.prefixes[kept]
-        return rows[kept].flatten(), kept
+        left = improvable.to(torch.uint8).argsort(descending=True, stable=True)[:count]
+        self.active, self.scores, self.prefixes = self.active[left], self.scores[left], self.prefixes[left]
+        return rows[left].flatten(), left
 
 
 # ----- the best continuations of a beam, without sorting or storing scores of the whole vocabulary
 
 
 class Continuations(NamedTuple):
-    """The best continuations of each sentence's beam, best first, (batch, count) each."""
+    """The best continuations of each sentence's beam, best first, (batch, count) each.
+
+    Attributes:
+        scores: Total log-probabilities in fp32, −inf for a missing continuation.
+        parents: The continued hypotheses of the beam.
+        columns: The columns of the logits, or the tokens.
+    """
 
     scores: Tensor
-    """Total log-probabilities in fp32; −inf where there are fewer."""
     parents: Tensor
-    """Which hypothesis of the beam each continues."""
     columns: Tensor
-    """By which column of the logits, or by which unit."""
 
 
 def log_normalizers(logits: Tensor) -> Tensor:
-    """Compute log Σ_v exp(l_v) of logits (rows, columns) in fp32, (rows,), whatever their own arithmetic."""
+    """Compute log Σ_v exp(l_v) of logits (rows, columns) of any precision in fp32 (rows,)."""
     if logits.device.type != "cpu":
         return logits.float().logsumexp(1)
-    # PyTorch's log-softmax passes over half-precision numbers only once; it gives each logit less the normaliser. The
-    # greatest of some logits is taken, since the difference of two large numbers loses digits.
-    place = logits[:, :_BLOCK].argmax(1, keepdim=True)
-    greatest = logits.gather(1, place).squeeze(1).float()
-    result = torch.empty_like(greatest)
+    # PyTorch's log-softmax reads half-precision numbers only once, and returns each logit minus the normalizer. Its
+    # difference to a large logit gives the normalizer, because a difference of large numbers loses digits.
+    index = logits[:, :_BLOCK].argmax(1, keepdim=True)
+    maximum = logits.gather(1, index).squeeze(1).float()
+    result = torch.empty_like(maximum)
     step = max(1, _CHUNK // logits.shape[1])
     for start in range(0, logits.shape[0], step):
         log_probs = torch.log_softmax(logits[start : start + step], dim=1, dtype=torch.float32)
-        own = log_probs.gather(1, place[start : start + step]).squeeze(1)
-        torch.sub(greatest[start : start + step], own, out=result[start : start + step])
+        own = log_probs.gather(1, index[start : start + step]).squeeze(1)
+        torch.sub(maximum[start : start + step], own, out=result[start : start + step])
     return result
 
 
 def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int = _BLOCK) -> Continuations:
-    """Find the `count` greatest sums of an offset and a logit for each sentence.
+    """Find the `count` greatest sums of an offset and a logit for each sentence, exactly and in one pass.
 
-    The greatest of every block of logits bound what is in it, so the best `count` continuations are in the `count`
-    best blocks; only those are examined (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
-    the logits.
-
-    Logits are (batch * width, columns). `offsets` (batch, width) are added to all logits of a row: the total
-    log-probability minus the log normalizer, −inf for a missing hypothesis.
+    The best `count` continuations are in the `count` blocks of logits with the greatest maxima (as in Johnson et al.
+    2017, section 4). Logits are (batch * width, columns). `offsets` (batch, width) are added to all logits of a row:
+    the total log-probability minus the log normalizer, −inf for a missing hypothesis.
     """
     batch, width = offsets.shape
     columns = logits.shape[1]
@@ -241,17 +245,17 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     if width * blocks <= 2 * count:
         totals = (logits.float().view(batch, width, columns) + offsets.unsqueeze(2)).view(batch, -1)
         missing = (0, max(0, count - totals.shape[1]))
-        scores, places = torch.nn.functional.pad(totals, missing, value=-torch.inf).topk(count, dim=1)
-        places = places.clamp(max=width * columns - 1)
-        return Continuations(scores, places // columns, places % columns)
-    # Block b holds the columns b, b + blocks, b + 2 * blocks, … so that the maxima are taken over whole vectors.
-    # The columns that are left over are blocks of their own.
+        scores, indices = torch.nn.functional.pad(totals, missing, value=-torch.inf).topk(count, dim=1)
+        indices = indices.clamp(max=width * columns - 1)
+        return Continuations(scores, indices // columns, indices % columns)
+    # Block b has the columns b, b + blocks, b + 2 * blocks, … so that the maxima are computed over whole vectors.
+    # Each remaining column is a separate block.
     body = blocks * block
     strided = logits.as_strided((batch * width, block, blocks), (logits.stride(0), blocks, 1), logits.storage_offset())
     maxima = torch.cat([_block_maxima(strided), logits[:, body:]], dim=1).float()
     bounds = (maxima.view(batch, width, -1) + offsets.unsqueeze(2)).view(batch, -1)
-    places = bounds.topk(count, dim=1).indices
-    parents, chosen = places // maxima.shape[1], places % maxima.shape[1]
+    indices = bounds.topk(count, dim=1).indices
+    parents, chosen = indices // maxima.shape[1], indices % maxima.shape[1]
     member = torch.arange(block, device=logits.device)
     single = (chosen >= blocks).unsqueeze(2)
     inside = torch.where(single, body + chosen.unsqueeze(2) - blocks, chosen.unsqueeze(2) + member * blocks)
@@ -264,8 +268,8 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
 
 
 def _block_maxima(strided: Tensor) -> Tensor:
-    """Compute the maximum over the members of blocks, (rows, members, blocks) with a power of two of members."""
-    # Halving takes half the time of `amax`, which has no vector instructions for half-precision numbers.
+    """Compute the maximum over the members of blocks (rows, members, blocks); their number is a power of two."""
+    # Halving is twice as fast as `amax`, which has no vector instructions for half-precision numbers.
     if strided.device.type != "cpu":
         return strided.amax(1)
     rows, members, blocks = strided.shape

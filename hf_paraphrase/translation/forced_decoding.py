@@ -33,7 +33,7 @@ class TranslationScores(NamedTuple):
     Attributes:
         log_probs: Σ log p of the subwords and the end token in nats, float64 (translations,); NaN where the source or
             the translation is empty or longer than the model reads.
-        num_tokens: Units without the end token, int64 (translations,).
+        num_tokens: The number of subwords without the end token, int64 (translations,).
     """
 
     log_probs: np.ndarray
@@ -49,8 +49,8 @@ def score_translations(
 ) -> TranslationScores:
     """Compute log p(translation | source) of each pair; a single text is a list of one.
 
-    A translation is cut into subwords as the tokenizer cuts it. Beam search may have put the same text together from
-    other subwords, so scores of its list can differ from these.
+    The tokenizer splits a translation into subwords. Beam search may have composed the same text from other subwords,
+    so scores of its list can differ.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
     log_probs, num_tokens = np.full(len(sources), np.nan), np.zeros(len(sources), dtype=np.int64)
@@ -60,11 +60,11 @@ def score_translations(
     subwords = tokenizer(text_target=translations, add_special_tokens=False, verbose=False)["input_ids"]
     num_tokens[:] = [len(row) for row in subwords]
     end = eos_token_ids(model, tokenizer)[0]
-    longest_source = source_limit(model, tokenizer) or np.inf
-    longest_target = (positions(model) or np.inf) - len(decoder_prefix_ids(model))
-    is_filled = [0 < len(ids) <= longest_source for ids in input_ids]
-    is_written = (num_tokens <= longest_target) & [not is_blank(text) for text in translations]
-    chosen = np.flatnonzero(is_filled & is_written & (num_tokens > 0)).tolist()
+    max_source = source_limit(model, tokenizer) or np.inf
+    max_target = (positions(model) or np.inf) - len(decoder_prefix_ids(model))
+    fits = [0 < len(ids) <= max_source for ids in input_ids]
+    fits = fits & (num_tokens > 0) & (num_tokens <= max_target) & [not is_blank(text) for text in translations]
+    chosen = np.flatnonzero(fits).tolist()
     lengths = [len(subwords[index]) + 1 for index in chosen]
     for batch in scoring_batches(lengths, int(model.config.vocab_size)):
         indices = [chosen[position] for position in batch]
@@ -77,7 +77,7 @@ def score_translations(
 def padded_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, input_ids: Sequence[Sequence[int]]
 ) -> tuple[Tensor, Tensor]:
-    """Return the subwords and the mask of sources, (batch, source length) each, where the model computes."""
+    """Return the subwords and the mask of sources (batch, source length) on the device of the model."""
     lengths = torch.tensor([len(ids) for ids in input_ids])
     subwords = padded(input_ids, int(tokenizer.pad_token_id))
     mask = (torch.arange(subwords.shape[1]) < lengths.unsqueeze(1)).long()
@@ -88,10 +88,10 @@ def padded_sources(
 def hypothesis_scores(
     model: PreTrainedModel, sources: Tensor, mask: Tensor, rows: Sequence[int], hypotheses: Sequence[Sequence[int]]
 ) -> list[float]:
-    """Compute Σ log p of the subwords of hypotheses after what every translation of the model begins with.
+    """Compute Σ log p of the subwords of hypotheses after the tokens that begin every translation.
 
-    What `generate` reports depends on its arithmetic and its processors. Sources and their mask are (batch, source
-    length), `rows` has for each hypothesis the row of its source.
+    The scores of `generate` depend on its precision and its processors. Sources and their mask are (batch, source
+    length), `rows` has the source row of each hypothesis.
     """
     if is_rnn_search(model):
         return prefix_tree_scores(model, sources, mask, rows, hypotheses)
@@ -111,7 +111,7 @@ def hypothesis_scores(
         ).logits
         logits, targets = logits[:, len(start) - 1 :], targets[:, len(start) :]
         log_probs = logits.float().log_softmax(-1).gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-        # On the processor, for not every device has numbers of double precision.
+        # On the CPU, because not every device supports double precision.
         totals = log_probs.masked_fill(targets == -100, 0.0).cpu().double().sum(1).tolist()
         for position, total in zip(chosen, totals, strict=True):
             scores[position] = total
@@ -119,7 +119,7 @@ def hypothesis_scores(
 
 
 def scoring_batches(lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
-    """Yield indices of hypotheses of similar length, shortest first, so few that their logits fit in memory."""
+    """Yield indices of hypotheses of similar length, shortest first, in batches whose logits fit in memory."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         logits = (len(batch) + 1) * lengths[index] * vocab_size
@@ -142,9 +142,9 @@ def prefix_tree_scores(
     sentences: Sequence[int],
     hypotheses: Sequence[Sequence[int]],
 ) -> list[float]:
-    """Compute Σ log p of the subwords of each hypothesis, as teacher forcing does; 0 for one without subwords.
+    """Compute Σ log p of the subwords of each hypothesis by teacher forcing; 0 for one without subwords.
 
-    `sentences` has for each hypothesis the row of its source.
+    `sentences` has the source row of each hypothesis.
     """
     device, vocabulary = input_ids.device, int(model.config.vocab_size)
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
@@ -152,8 +152,8 @@ def prefix_tree_scores(
     projections = model.decoder.project_annotations(annotations, attention_mask)
     source = SourceProjections.for_search(projections, steps.dtype)
 
-    # Depth by depth of the prefix tree. `active` are the hypotheses that are longer than the depth, `rows`
-    # the prefix of each, `owners` the sentence of each prefix, ascending.
+    # Depth by depth of the prefix tree. `active` are the hypotheses that are longer than the depth, `rows` their
+    # prefixes, `owners` the sentence of each prefix, ascending.
     lengths = np.array([len(subwords) for subwords in hypotheses], dtype=np.int64)
     totals = np.zeros(len(hypotheses))
     active = np.flatnonzero(lengths)
@@ -162,14 +162,14 @@ def prefix_tree_scores(
     subwords = padded(hypotheses, 0).numpy()
     owners, rows = np.unique(np.asarray(sentences)[active], return_inverse=True)
     state, word_readout = steps.start(annotations)[torch.from_numpy(owners).to(device)], None
-    places: list[tuple[np.ndarray, np.ndarray]] = []
+    positions_of: list[tuple[np.ndarray, np.ndarray]] = []
     parts: list[Tensor] = []
     for depth in range(int(lengths.max())):
         attended = _attend(steps, state, owners, source)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
         keys = rows * vocabulary + subwords[active, depth]
-        distinct, place = np.unique(keys, return_inverse=True)
-        places.append((active, place + sum(map(len, parts))))
+        distinct, position = np.unique(keys, return_inverse=True)
+        positions_of.append((active, position + sum(map(len, parts))))
         parts.append(_log_probs(steps, readout, distinct // vocabulary, distinct % vocabulary))
         longer = lengths[active] > depth + 1
         active = active[longer]
@@ -179,16 +179,16 @@ def prefix_tree_scores(
             word_gates, word_readout = steps.read_words(words)
             state = steps.next_state(attended.select(torch.from_numpy(parents).to(device)), word_gates)
             owners = owners[parents]
-    # Once for all depths, because a GPU is waited for.
+    # Once for all depths, because it synchronizes with a GPU.
     log_probs = torch.cat(parts).cpu().double().numpy()
-    for chosen, place in places:
-        totals[chosen] += log_probs[place]
+    for chosen, position in positions_of:
+        totals[chosen] += log_probs[position]
     return totals.tolist()
 
 
 def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source: SourceProjections) -> AttentionStep:
-    """Attend from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
-    # Lists of one hypothesis then take one call, and unequal lists need no padding.
+    """Attend from states (rows, hidden) of ascending sentences; sentences with equally many rows share a call."""
+    # So lists of one hypothesis take one call, and unequal lists need no padding.
     length, size = source.keys.shape[1:]
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
     parts: list[AttentionStep] = []
@@ -209,7 +209,7 @@ def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source
 
 
 def _log_probs(steps: StepwiseDecoder, readout: Tensor, rows: np.ndarray, subwords: np.ndarray) -> Tensor:
-    """Compute the log-probabilities of subwords, (continuations,), after rows of readouts, which are ascending."""
+    """Compute the log-probabilities of subwords (continuations,) after ascending rows of readouts."""
     size = max(1, _LOGITS_AT_ONCE // steps.num_outputs)
     parts: list[Tensor] = []
     for start in range(0, len(readout), size):

@@ -1,7 +1,7 @@
-"""A lexical translation table p(target subword | source subword), estimated from bitext by expectation maximisation.
+"""A lexical translation table p(target subword | source subword), estimated from bitext by expectation maximization.
 
-The model is fast_align's (Dyer et al. 2013) without its variational prior and with a fixed tension: IBM model 1 (Brown
-et al. 1993) whose alignments prefer the diagonal.
+The model is IBM model 1 (Brown et al. 1993) with alignments that prefer the diagonal, as in fast_align (Dyer et al.
+2013) without its variational prior and with a fixed tension.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,14 @@ from ..settings import Settings, recipe, setting
 from .bitext import BitextFolder, check_languages
 
 _NULL_PROBABILITY = 0.08
-"""Prior share of target subwords that come from no source subword, as in fast_align."""
-_MOST_WORDS = 80
-"""Maximum number of words per side, as in the training of a model."""
-_MOST_TRANSLATIONS = 100
-"""Translations of a source subword that are kept."""
+"""Prior probability that a target subword comes from no source subword, as in fast_align."""
+_MAX_WORDS = 80
+"""Maximum number of words of a source or target, as in the training of a model."""
+_MAX_TRANSLATIONS = 100
+"""Maximum number of translations of a source subword."""
 _ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
 _SENTENCES_PER_BLOCK = 500
-"""Sentence pairs that are handled together."""
+"""Sentence pairs that are processed together."""
 _MAX_ENTRIES = 1 << 25
 """Distinct pairs of tokens in memory: 24 bytes each."""
 _MIN_PENDING = 1 << 20
@@ -41,14 +42,14 @@ _MIN_PENDING = 1 << 20
 
 @dataclass(frozen=True)
 class LexicalTable:
-    """Translations of every source subword, likeliest first, in compressed rows, and how frequent target subwords are.
+    """Translations of every source subword, likeliest first, in compressed rows, and the counts of target subwords.
 
     Attributes:
-        offsets: Where the row of each source subword begins and the last one ends, int64 (source subwords + 1,).
+        offsets: The start of the row of each source subword and the end of the last, int64 (source subwords + 1,).
         targets: Target subwords, int32 (entries,).
         probabilities: p(target | source), float32 (entries,), falling in each row.
-        target_counts: How often each target subword occurs in the bitext, int64 (target subwords,).
-        units: The fingerprint of the units; None in a table of version 0.1.
+        target_counts: The count of each target subword in the bitext, int64 (target subwords,).
+        units: The fingerprint of the tokenizer; None in a table of version 0.1.
     """
 
     offsets: np.ndarray
@@ -63,7 +64,7 @@ class LexicalTable:
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a safetensors file, by way of a temporary one."""
+        """Write the table to a safetensors file."""
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
@@ -80,26 +81,26 @@ class LexicalTable:
                 units = (file.metadata() or {}).get("units")
                 return cls(**{name: file.get_tensor(name) for name in _ARRAYS}, units=units)
         except (OSError, SafetensorError) as error:
-            remedy = "make it with the verb lexical-table"
+            remedy = "make it with the command lexical-table"
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
 
 
-def unit_fingerprint(tokenizer: Any) -> str:
-    """Compute the SHA-256 of the subwords of a tokenizer with their numbers, on both sides."""
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """Compute the SHA-256 of the source and target subwords of a tokenizer with their ids."""
     backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
     subwords = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
     return hashlib.sha256(json.dumps(subwords).encode()).hexdigest()
 
 
 Batches = Callable[[], Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]]
-"""Iterates over the source and target tokens of a bitext, some sentence pairs at a time, as often as it is called."""
+"""Starts an iteration over the source and target tokens of a bitext, in batches of sentence pairs."""
 
 
 def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield keys of token pairs and their priors, (sentences, target length, source length + 1) each.
 
     The first source token is `null`, and `size` is the number of target tokens. The prior is δ(a_i = j) of Dyer et al.
-    2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such tokens.
+    (2013, equation 1): null, or falling exponentially off the diagonal. It is 0 at padding.
     """
     from .loading import padded
 
@@ -128,18 +129,18 @@ def _cooccurring(blocks: Iterator[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     size = 0
 
     def merge() -> tuple[np.ndarray, np.ndarray]:
-        merged, place = np.unique(np.concatenate([keys, *(own for own, _ in pending)]), return_inverse=True)
+        merged, index = np.unique(np.concatenate([keys, *(own for own, _ in pending)]), return_inverse=True)
         weights = np.concatenate([counts, *(own for _, own in pending)])
-        totals = np.bincount(place, weights, len(merged)).astype(np.int64)
+        totals = np.bincount(index, weights, len(merged)).astype(np.int64)
         while len(merged) > _MAX_ENTRIES:
-            kept = totals > totals.min()
-            merged, totals = merged[kept], totals[kept]
+            frequent = totals > totals.min()
+            merged, totals = merged[frequent], totals[frequent]
         return merged, totals
 
     for entries, prior in blocks:
         pending.append(np.unique(entries[prior > 0], return_counts=True))
         size += len(pending[-1][0])
-        # So each key is merged a number of times that grows with the logarithm of the pairs.
+        # The number of merges of a key grows with the logarithm of the pairs.
         if size > max(len(keys), _MIN_PENDING):
             keys, counts = merge()
             pending, size = [], 0
@@ -156,16 +157,16 @@ def estimate_from_batches(
     min_probability: float = 1e-6,
     units: str | None = None,
 ) -> LexicalTable:
-    """Estimate p(target token | source token) by expectation maximisation from uniform probabilities.
+    """Estimate p(target token | source token) by expectation maximization from uniform probabilities.
 
-    Time grows with the pairs of tokens that occur in one sentence pair, memory with the distinct ones, up to 32
-    million: beyond that the rarest are left out. Each source token keeps its 100 likeliest translations.
+    Time grows with the token pairs of all sentence pairs. Memory grows with the distinct ones, up to 32 million:
+    beyond that the rarest are left out. Each source token keeps its 100 likeliest translations.
 
     Args:
         batches: Iterates over token ids without special tokens.
         source_vocab_size: The number of source tokens.
         target_vocab_size: The number of target tokens.
-        iterations: The rounds of expectation maximisation.
+        iterations: The rounds of expectation maximization.
         tension: How strongly alignments prefer the diagonal (fast_align starts from 4; 0 is IBM model 1).
         min_probability: Less likely translations are not kept.
         units: The fingerprint of the tokenizer.
@@ -189,11 +190,11 @@ def estimate_from_batches(
             weight /= np.maximum(weight.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
             np.add.at(counts, entry, weight[real])
         probabilities = counts / np.maximum(np.bincount(rows, counts), np.finfo(np.float64).tiny)[rows]
-    # Likeliest first in every row, the smaller token first among equals; the null word's row is not kept.
+    # Likeliest first in every row, the smaller token first among equals, without the row of the null word.
     order = np.lexsort((keys, -probabilities, rows))
     order = order[rows[order] < source_vocab_size]
     first = np.searchsorted(rows[order], rows[order])
-    order = order[(np.arange(len(order)) - first < _MOST_TRANSLATIONS) & (probabilities[order] >= min_probability)]
+    order = order[(np.arange(len(order)) - first < _MAX_TRANSLATIONS) & (probabilities[order] >= min_probability)]
     lengths = np.bincount(rows[order], minlength=source_vocab_size)
     target_counts = np.zeros(target_vocab_size, dtype=np.int64)
     for sources, targets in batches():
@@ -210,16 +211,16 @@ def estimate_from_batches(
 
 
 class CandidateVocabulary:
-    """Chooses the few target tokens that a sentence may be translated with (Jean et al. 2015).
+    """Chooses the candidate target tokens for the translation of a sentence (Jean et al. 2015).
 
     Candidates are the frequent tokens, likely translations of the source tokens, and the tokens of the reference if it
     is given. Each sentence has its own candidates, also within a batch.
 
     Args:
         table: The lexical table of the model's subwords.
-        frequent: How many of the most frequent target subwords are always among them (K; paper 000: 10,000).
-        per_unit: How many translations of every source subword are (K'; paper 000: 25).
-        always: Units that are among them in any case: the special ones.
+        frequent: The number of most frequent target subwords to include (K; 10,000 in Wieting et al. 2017).
+        per_unit: The number of translations of every source subword to include (K'; 25 in Wieting et al. 2017).
+        always: Other tokens to include, such as the special tokens.
     """
 
     def __init__(self, table: LexicalTable, *, frequent: int, per_unit: int, always: Iterable[int]) -> None:
@@ -232,7 +233,7 @@ class CandidateVocabulary:
     def for_sentence(self, input_ids: Sequence[int], reference_ids: Sequence[int] = ()) -> np.ndarray:
         """Return the candidates of a sentence that are not candidates of every sentence, ascending.
 
-        `reference_ids` are the tokens of its reference, which paper 000 adds: they tell the search its rare words.
+        `reference_ids` are the tokens of its reference, which Wieting et al. (2017) add for its rare words.
         """
         offsets, lists = self.table.offsets, [np.asarray(reference_ids, dtype=np.int64)]
         for token in set(input_ids):
@@ -255,20 +256,20 @@ class CandidateVocabulary:
 class LexicalTableSettings(Settings):
     """Estimate p(target subword | source subword) from bitext, for the candidate vocabularies of back-translate."""
 
-    model: str = setting("folder of the translation model, from train-nmt, whose subwords the table uses", path=True)
+    model: str = setting("folder of the translation model, from train-nmt, that defines the subwords", path=True)
     bitext: list[str] = setting(
         "data folders with the columns source and target, e.g. the training data of the model", path=True, dataset=True
     )
     output: str = setting("file for the table, e.g. lexical_table.safetensors")
     split: str = setting("split of the bitext", "train")
-    iterations: int = setting("rounds of expectation maximisation", 5, at_least=1)
+    iterations: int = setting("rounds of expectation maximization", 5, at_least=1)
     max_sentences: int | None = setting("use only the first N pairs of each folder", None, at_least=1)
     overwrite: bool = setting("replace an existing file", False)
 
 
 @recipe(LexicalTableSettings)
 def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
-    """Estimate how the source subwords of a translation model are translated, and write it to a file."""
+    """Estimate the translations of the source subwords of a translation model, and write them to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         bitexts = [BitextFolder(folder, settings.split) for folder in settings.bitext]
 
@@ -279,15 +280,11 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
         for bitext in bitexts:
             if bitext.num_rows:
                 check_languages(settings.model, model, bitext.data, settings.split)
-        # Beside the output, for a temporary folder may be memory.
-        folder = output.with_name(f".{output.name}.tokens")
-        shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves it
-        folder.mkdir()
-        try:
-            paths = [folder / name for name in ("texts.arrow", "tokens.arrow")]
-            left_out = write_texts(
-                paths[0], bitexts, max_words=_MOST_WORDS, moses=True, max_rows=settings.max_sentences
-            )
+        # Next to the output, because the folder for temporary files may be in memory.
+        with TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
+            paths = [Path(folder) / name for name in ("texts.arrow", "tokens.arrow")]
+            limits: dict[str, Any] = {"max_words": _MAX_WORDS, "max_rows": settings.max_sentences}
+            left_out = write_texts(paths[0], bitexts, moses=True, **limits)
             texts = ArrowRows(paths[0])
             log(f"{len(texts):,} sentence pairs ({left_out:,} empty or too long)")
             write_tokens(paths[1], texts, tokenizer, special=False)
@@ -297,10 +294,8 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
                 source_vocab_size=int(model.config.source_vocab_size),
                 target_vocab_size=int(model.config.vocab_size),
                 iterations=settings.iterations,
-                units=unit_fingerprint(tokenizer),
+                units=tokenizer_fingerprint(tokenizer),
             )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
         table.save(output)
     log(f"lexical table of {len(table.targets):,} translations saved to {settings.output}")
     return table

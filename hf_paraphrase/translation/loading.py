@@ -1,8 +1,7 @@
 """Opens translation models: RNNsearch, and any `AutoModelForSeq2SeqLM` with its languages and task prefix.
 
-What the model is to translate is kept where transformers looks for it: the languages in `tokenizer.src_lang` and
-`tgt_lang` and in the forced first token, a task prefix in `config.prefix`. `config.source_lang` and `target_lang`
-name the languages of every model here.
+The languages are set where transformers reads them, in `tokenizer.src_lang`, `tgt_lang` and the forced first token,
+and a task prefix in `config.prefix`. `config.source_lang` and `target_lang` name the languages of every model.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def load_translation_model(
     target_lang: str | None = None,
     task_prefix: str | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Open a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
+    """Open a model by its folder or its name on the Hub, in fp32, by default on a GPU if available.
 
     `source_lang` and `target_lang` are codes of a multilingual model. The task prefix is put before every source; the
     default is the prefix for the languages.
@@ -57,13 +56,13 @@ def load_translation_model(
         error.path = os.fspath(folder)
         raise
     settings: Any = model.generation_config
-    settings.decoder_start_token_id = _start_unit(model)
+    settings.decoder_start_token_id = _start_token_id(model)
     settings.pad_token_id = tokenizer.pad_token_id
     if settings.eos_token_id is None:
         settings.eos_token_id = tokenizer.eos_token_id
     if None in (settings.decoder_start_token_id, settings.pad_token_id, settings.eos_token_id):
         remedy = "save the model and its tokenizer again"
-        raise ModelError("the translation model has no start, padding or end unit", path=folder, remedy=remedy)
+        raise ModelError("the translation model has no start, padding or end token", path=folder, remedy=remedy)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
@@ -87,10 +86,10 @@ def _model_class(folder: Path) -> type[PreTrainedModel]:
     return model_class
 
 
-def _start_unit(model: PreTrainedModel) -> int | None:
+def _start_token_id(model: PreTrainedModel) -> int | None:
     configs, names = (model.generation_config, model.config), ("decoder_start_token_id", "bos_token_id")
-    subwords = (getattr(config, name, None) for config in configs for name in names)
-    return next((int(subword) for subword in subwords if subword is not None), None)
+    ids = (getattr(config, name, None) for config in configs for name in names)
+    return next((int(token_id) for token_id in ids if token_id is not None), None)
 
 
 # ----- languages
@@ -106,20 +105,27 @@ def _set_languages(
     """Make a model translate between two languages, by the convention of its family."""
     config: Any = model.config
     own: Any = tokenizer
-    if codes := language_units(tokenizer):
-        source_lang, target_lang = _set_language_codes(model, tokenizer, codes, source_lang, target_lang)
-    elif marks := getattr(tokenizer, "supported_language_codes", None):
-        source_lang = source_lang or own.source_lang
+    # A folder from train-nmt names its languages.
+    source = source_lang or getattr(config, "source_lang", None)
+    target = target_lang or getattr(config, "target_lang", None)
+    if codes := language_token_ids(tokenizer):
+        source, target = _set_language_codes(model, tokenizer, codes, source, target)
+    elif tokens := getattr(tokenizer, "supported_language_codes", None):
+        # In a multilingual Marian model a token before the source names the target language.
+        source = source_lang or own.source_lang
         if task_prefix is None:
-            target_lang, task_prefix = _language_mark(config, marks, target_lang)
-    elif tasks := _tasks(config):
+            prefixes = {token.strip("><"): f"{token} " for token in tokens}
+            task_prefix = prefixes[_resolve_code(target, prefixes, "target")]
+    elif tasks := _task_prefixes(config):
         if task_prefix is None:
-            source_lang, target_lang, task_prefix = _task(config, tasks, source_lang, target_lang)
+            source = _resolve_code(source, [code for code, _ in tasks], "source")
+            targets = [code for other, code in tasks if other == source]
+            task_prefix = tasks[source, _resolve_code(target, targets, "target")]
     else:
-        source_lang = _only_language(source_lang, model, tokenizer, "source")
-        target_lang = _only_language(target_lang, model, tokenizer, "target")
+        source = _bilingual_code(source_lang, model, tokenizer, "source")
+        target = _bilingual_code(target_lang, model, tokenizer, "target")
         task_prefix = task_prefix if task_prefix is not None else getattr(config, "prefix", None)
-    config.source_lang, config.target_lang, config.prefix = source_lang, target_lang, task_prefix
+    config.source_lang, config.target_lang, config.prefix = source, target, task_prefix
 
 
 def _set_language_codes(
@@ -130,84 +136,64 @@ def _set_language_codes(
     target_lang: str | None,
 ) -> tuple[str, str]:
     """Set the languages of an mBART, M2M-100 or NLLB model, whose decoder reads a language code first."""
-    config: Any = model.config
     own: Any = tokenizer
     settings: Any = model.generation_config
-    # A folder from train-nmt names its languages.
-    source_lang = source_lang or getattr(config, "source_lang", None) or own.init_kwargs.get("src_lang")
-    source = _checked_code(source_lang, codes, "source")
-    target_lang = target_lang or getattr(config, "target_lang", None) or own.init_kwargs.get("tgt_lang")
-    if not target_lang:
-        forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
-        target_lang = next((code for code, subword in codes.items() if subword in forced), None)
-    target = _checked_code(target_lang, codes, "target")
-    own.src_lang, own.tgt_lang = source, target
     start = settings.decoder_start_token_id
-    start = getattr(config, "decoder_start_token_id", None) if start is None else start
+    source = _resolve_code(source_lang or own.init_kwargs.get("src_lang"), codes, "source")
+    target_lang = target_lang or own.init_kwargs.get("tgt_lang")
+    if not target_lang:
+        forced = {settings.forced_bos_token_id, start}
+        target_lang = next((code for code, token_id in codes.items() if token_id in forced), None)
+    target = _resolve_code(target_lang, codes, "target")
+    own.src_lang, own.tgt_lang = source, target
+    start = getattr(model.config, "decoder_start_token_id", None) if start is None else start
     # The code is the start of the decoder in some models, and follows the start in others.
     is_start = start is None or start in codes.values()
     setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target])
     return source, target
 
 
-def _language_mark(config: Any, marks: Iterable[str], target_lang: str | None) -> tuple[str | None, str]:
-    """Return the target language of a multilingual Marian model, and the mark that begins its sources."""
-    prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
-    target_lang = target_lang or getattr(config, "target_lang", None)
-    return target_lang, prefixes[_checked_code(target_lang, prefixes, "target")]
-
-
-def _task(
-    config: Any, tasks: dict[tuple[str, str], str], source_lang: str | None, target_lang: str | None
-) -> tuple[str, str | None, str]:
-    """Return the languages and the task prefix of a T5 model."""
-    source = _checked_code(source_lang or getattr(config, "source_lang", None), (code for code, _ in tasks), "source")
-    target_lang = target_lang or getattr(config, "target_lang", None)
-    target = _checked_code(target_lang, [code for other, code in tasks if other == source], "target")
-    return source, target_lang, tasks[source, target]
-
-
-def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    """Return the subword of each language code of a tokenizer; empty if its model is bilingual."""
+def language_token_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    """Return the token id of each language code of a tokenizer; empty if its model is bilingual."""
     own: Any = tokenizer
     if not hasattr(own, "src_lang"):
         return {}
     if code_ids := getattr(own, "lang_code_to_id", None):
-        return {str(code): int(subword) for code, subword in code_ids.items()}
-    named = {getattr(own, f"{name}_token") for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
-    codes = [token for token in own.all_special_tokens if token not in named]
+        return {str(code): int(token_id) for code, token_id in code_ids.items()}
+    others = {getattr(own, f"{name}_token") for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask")}
+    codes = [token for token in own.all_special_tokens if token not in others]
     return {code: int(own.convert_tokens_to_ids(code)) for code in codes}
 
 
-def _tasks(config: Any) -> dict[tuple[str, str], str]:
+def _task_prefixes(config: Any) -> dict[tuple[str, str], str]:
     """Return the task prefixes of a T5 model by source and target language."""
-    named = getattr(config, "task_specific_params", None) or {}
-    matches = {name: _TASK.fullmatch(name) for name in named}
-    return {(match[1], match[2]): str(named[name].get("prefix", "")) for name, match in matches.items() if match}
+    tasks = getattr(config, "task_specific_params", None) or {}
+    matches = {name: _TASK.fullmatch(name) for name in tasks}
+    return {(match[1], match[2]): str(tasks[name].get("prefix", "")) for name, match in matches.items() if match}
 
 
-def _only_language(
+def _bilingual_code(
     code: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, side: str
 ) -> str | None:
     """Return the source or target language of a bilingual model; the given one if the model names none."""
     name = f"{side}_lang"
-    known = getattr(model.config, name, None) or getattr(tokenizer, name, None)
-    return _checked_code(code, [str(known)], side) if are_different(code, known) else known or code
+    own = getattr(model.config, name, None) or getattr(tokenizer, name, None)
+    return _resolve_code(code, [str(own)], side) if are_different(code, own) else own or code
 
 
-def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
+def _resolve_code(code: str | None, codes: Iterable[str], side: str) -> str:
     """Return the model's code of a language; another spelling is accepted if it matches one code only.
 
-    So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes that the model knows.
+    So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes of the model.
     """
-    known = list(dict.fromkeys(known))
-    if code is not None and code in known:
+    codes = list(dict.fromkeys(codes))
+    if code is not None and code in codes:
         return code
-    same = [item for item in known if code and (is_language(code, item) or is_language(item, code))]
+    same = [own for own in codes if code and (is_language(code, own) or is_language(own, code))]
     if len(same) == 1:
         return same[0]
     what = f"the model does not know the {side} language `{code}`" if code else "the model knows several languages"
-    raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
+    raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(codes)}")
 
 
 # ----- texts to subwords
@@ -225,40 +211,39 @@ def encode_sources(
     prefix = getattr(model.config, "prefix", None) or ""
     limit = source_limit(model, tokenizer)
     options: dict[str, Any] = {"truncation": True, "max_length": limit} if truncation and limit else {}
-    with_nothing = len(tokenizer([prefix])["input_ids"][0])
+    prefix_length = len(tokenizer([prefix])["input_ids"][0])
     encoded = tokenizer([prefix + text for text in texts], verbose=False, **options)["input_ids"]
     return [
-        [] if is_blank(text) or len(ids) <= with_nothing else list(ids)
+        [] if is_blank(text) or len(ids) <= prefix_length else list(ids)
         for text, ids in zip(texts, encoded, strict=True)
     ]
 
 
 def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Return how many tokens a model reads, special ones included; None for any number."""
+    """Return the maximum number of source tokens, with special tokens; None for no limit."""
     limits = [tokenizer.model_max_length, positions(model)]
     return min((limit for limit in limits if limit and limit < 1 << 40), default=None)
 
 
 def target_limit(model: PreTrainedModel) -> int | None:
-    """Return how many subwords a model can write after the start, by its positions and its generation config."""
+    """Return the maximum number of subwords after the start; None for no limit."""
     limits = [positions(model)]
     if not isinstance(model, RnnSearchForConditionalGeneration):
-        settings: Any = model.generation_config
-        limits.append(settings.max_length)
-    known = [limit - len(decoder_prefix_ids(model)) for limit in limits if limit]
-    return max(1, min(known)) if known else None
+        limits.append(model.generation_config.max_length)
+    limit = min(filter(None, limits), default=None)
+    return None if limit is None else max(1, limit - len(decoder_prefix_ids(model)))
 
 
 def positions(model: PreTrainedModel) -> int | None:
-    """Return how many positions a side of the model has; None for any number."""
+    """Return the number of positions of encoder and decoder; None for no limit."""
     value = getattr(model.config, "max_position_embeddings", None)
     return value if isinstance(value, int) and value > 0 else None
 
 
 def decoder_prefix_ids(model: PreTrainedModel) -> list[int]:
-    """Return the tokens that begin every translation: the start, and the language of some models."""
+    """Return the tokens that begin every translation: the start, and in some models the language."""
     settings: Any = model.generation_config
-    start, forced = _start_unit(model), settings.forced_bos_token_id
+    start, forced = _start_token_id(model), settings.forced_bos_token_id
     assert start is not None
     return [start] if forced is None else [start, int(forced)]
 

@@ -16,10 +16,10 @@ MAX_LENGTH_RATIO = 3.0
 
 @dataclass(frozen=True)
 class BeamSearchConfig:
-    """Settings of a search; together with the model and the sentences they determine every byte of the result.
+    """Settings of a search, which determine its result for a model and sentences.
 
-    The options of `back-translate` of the same names explain them. Scores are computed in fp32, and with `bf16` the
-    search in bfloat16.
+    They are documented as options of `back-translate`. With `bf16` the search computes in bfloat16; scores are always
+    computed in fp32.
     """
 
     num_beams: int = 50
@@ -35,7 +35,7 @@ class BeamSearchConfig:
 
 @dataclass(kw_only=True)
 class BeamLimits(Settings):
-    """The limits of a search, how it ranks, and where it computes."""
+    """The limits, ranking, precision and device of a search."""
 
     GROUP: ClassVar[str] = "search for translations"
 
@@ -43,7 +43,7 @@ class BeamLimits(Settings):
         "maximum length of a translation in tokens, as a multiple of its source's", MAX_LENGTH_RATIO, above=0
     )
     min_length_ratio: float = setting(
-        "minimum length of a translation in tokens, as a multiple of its source's (paper 000's decoder: 0.5)",
+        "minimum length of a translation in tokens, as a multiple of its source's (0.5 in Wieting et al. 2017)",
         0.0,
         at_least=0,
     )
@@ -66,10 +66,14 @@ class BeamLimits(Settings):
             check_device(self.device)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Return the options of the search; the machine decides the precision `auto`."""
-        names = ("length_penalty", "max_length_ratio", "min_length_ratio")
-        own = {name: getattr(self, name) for name in names}
-        return BeamSearchConfig(**own, bf16=is_bf16(self.precision, device), **more)
+        """Return the options of the search; the device determines the precision `auto`."""
+        return BeamSearchConfig(
+            length_penalty=self.length_penalty,
+            max_length_ratio=self.max_length_ratio,
+            min_length_ratio=self.min_length_ratio,
+            bf16=is_bf16(self.precision, device),
+            **more,
+        )
 
 
 @dataclass(kw_only=True)
@@ -88,12 +92,12 @@ class SearchSettings(BeamLimits):
     )
     model_target_lang: str | None = setting("target language: its code in such a model", None)
     task_prefix: str | None = setting(
-        "text to put before every source, as T5 models need it [default: the one for the languages]", None
+        "text to put before every source, as T5 models need it [default: the prefix for the languages]", None
     )
 
     @property
     def languages(self) -> dict[str, str | None]:
-        """The languages and the prefix, by the names of the arguments of `load_translation_model`."""
+        """The languages and the prefix as arguments of `load_translation_model`."""
         return {
             "source_lang": self.model_source_lang,
             "target_lang": self.model_target_lang,
@@ -122,7 +126,7 @@ class CandidateSettings(Settings):
 
     @property
     def candidates(self) -> dict[str, int]:
-        """The numbers of candidates, by the names of the options of a search; none without a table."""
+        """The numbers of candidates as options of a search; empty without a table."""
         names = ("candidates_frequent", "candidates_per_unit") if self.lexical_table else ()
         return {name: getattr(self, name) for name in names}
 
@@ -136,5 +140,5 @@ class SearchJobSettings(BeamLimits, ShardSettings):
     resume: bool = setting("continue the incomplete job for this output", False)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Return the options of the search; the machine decides the precision `auto`."""
+        """Return the options of the search; the device determines the precision `auto`."""
         return super().options(device, num_beams=self.num_beams, max_source_tokens=self.max_source_tokens, **more)

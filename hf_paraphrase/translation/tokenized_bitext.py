@@ -1,4 +1,4 @@
-"""A bitext of any size in memory-mapped Arrow files: cleaned text, and the tokens that a model is trained on."""
+"""A bitext of any size in memory-mapped Arrow files: its cleaned text and its tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .bitext import BitextFolder, clean_rows
 
 _ROWS_PER_BATCH = 10_000
 _ROWS_WORTH_A_PROCESS = 100_000
-"""Fewer rows are cleaned before another process has started."""
+"""Cleaning fewer rows takes less time than starting another process."""
 _TEXTS = pa.schema({"source": pa.large_string(), "target": pa.large_string()})
 _TOKENS = pa.schema({"input_ids": pa.list_(pa.int32()), "labels": pa.list_(pa.int32())})
 
@@ -56,17 +56,17 @@ class ArrowRows(Dataset[dict[str, Any]]):
 def write_texts(
     path: Path, bitexts: Sequence[BitextFolder], *, max_words: int, moses: bool, max_rows: int | None = None
 ) -> int:
-    """Write the cleaned pairs of bitexts to an Arrow file, in their order, by several processes where that pays.
+    """Write the cleaned pairs of bitexts to an Arrow file, in their order, in several processes if there are enough.
 
     Args:
         path: The file.
-        bitexts: The bitexts; one that is named twice is written twice.
+        bitexts: The bitexts; a repeated one is written repeatedly.
         max_words: Pairs with more words in the source or the target are left out, and pairs with a blank one.
         moses: Whether punctuation is normalized as RNNsearch needs it.
         max_rows: The number of first pairs of each bitext to read; None for all.
 
     Returns:
-        How many pairs were left out.
+        The number of pairs that were left out.
 
     Raises:
         InputError: If no pair is left.
@@ -101,18 +101,19 @@ def write_tokens(
     prefix: str = "",
     special: bool = True,
 ) -> int:
-    """Writes the tokens of cleaned pairs to an Arrow file; `tokenizers` uses all cores for a batch of them.
+    """Write the tokens of cleaned pairs to an Arrow file.
 
     Args:
         path: The file.
         texts: The pairs.
-        tokenizer: Its end token is not counted.
-        max_tokens: Pairs with a side of more tokens are left out (the reference: 50), as above the tokenizer's limit.
+        tokenizer: The tokenizer.
+        max_tokens: Pairs with more tokens on a side, without the end token, are left out (50 in the reference code),
+            as are pairs above the tokenizer's limit.
         prefix: Text before every source.
         special: Whether the special tokens are written.
 
     Returns:
-        How many pairs were left out.
+        The number of pairs that were left out.
 
     Raises:
         InputError: If no pair is left.
@@ -139,7 +140,7 @@ def write_tokens(
 
 @contextmanager
 def _new_file(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
-    """Open an Arrow file to write; an older file of that name stays valid where it is mapped."""
+    """Open an Arrow file to write; mappings of an older file of that name stay valid."""
     with (
         atomic_write(path) as temporary,
         pa.OSFile(str(temporary), "wb") as sink,

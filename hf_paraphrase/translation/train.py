@@ -22,24 +22,23 @@ if TYPE_CHECKING:
     from .trainer import TranslationTrainer
 
 
-_CHANGEABLE = ("dropout", "label_smoothing")
 _FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings")
-"""Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
+"""Settings of the model's configuration that a run with an initial model takes over from it."""
 _DEV_SPLIT = "validation"
 """The split for choosing the checkpoint."""
 _POSITIONS = 1_024
-"""Positions of a new transformer on either side; RNNsearch has any number."""
-_MOST_DEV_WORDS = 10_000
-"""Words of the longest dev sentence that is translated."""
+"""Positions of encoder and decoder of a new transformer; RNNsearch has no limit."""
+_MAX_DEV_WORDS = 10_000
+"""Maximum number of words of a dev sentence that is translated."""
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
-"""The optimizers, with their usual learning rates for RNNsearch."""
+"""The optimizers, with their default learning rates for RNNsearch."""
 _TRANSFORMER_RATES = {"new": 5e-4, "initial": 5e-5}
-"""Adam's usual learning rates for a transformer with random weights, and for one that was trained."""
+"""Adam's default learning rates for a transformer with random weights, and for a trained one."""
 
 
 @dataclass(kw_only=True)
 class TranslationTrainingSettings(TrainingRunSettings):
-    """Train a translation model on bitext: RNNsearch (paper 000), a transformer, or a model from the Hub."""
+    """Train a translation model on bitext: RNNsearch (Wieting et al. 2017), a transformer, or a model from the Hub."""
 
     bitext: list[str] = setting(
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, a folder named "
@@ -52,6 +51,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "(Marian, mBART, NLLB, M2M100, T5); its tokens, casing and sizes override the flags",
         None,
         path=True,
+        only_with={"architecture": "rnn_search"},
     )
     model_source_lang: str | None = setting(
         "source language by its code in a multilingual initial model [default: the bitext's]",
@@ -62,7 +62,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "target language by its code in such a model [default: the bitext's]", None, only_with="initial_model"
     )
     task_prefix: str | None = setting(
-        "text before every source, as T5 models need it [default: the one for the languages]",
+        "text before every source, as T5 models need it [default: the prefix for the languages]",
         None,
         only_with="initial_model",
     )
@@ -88,7 +88,9 @@ class TranslationTrainingSettings(TrainingRunSettings):
         formerly="vocabulary_size",
     )
     joint_vocabulary: bool = setting(
-        "one vocabulary for source and target; otherwise --no-share-embeddings is needed", True
+        "one vocabulary for source and target; otherwise --no-share-embeddings is needed",
+        True,
+        only_with={"architecture": "rnn_search"},
     )
     lower_case: bool = setting(
         "lower-case source and target, also in pairs that are made with the model later",
@@ -109,7 +111,11 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "xavier",
         choices=["reference", "xavier"],
     )
-    share_embeddings: bool = setting("one matrix for source, target and output embeddings (paper: false)", True)
+    share_embeddings: bool = setting(
+        "one matrix for source, target and output embeddings (paper: false)",
+        True,
+        only_with={"architecture": "rnn_search"},
+    )
     epochs: float = setting("passes over the training pairs", 20.0, above=0)
     batch_size: int = setting("sentence pairs per batch and process", 80, at_least=1)
     gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1)
@@ -127,7 +133,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "steps of linear warm-up of Adam [default: 400, or a tenth of the run if that is shorter]", None, at_least=0
     )
     freeze_embeddings: bool = setting(
-        "do not train the word embeddings (second stage of paper 000)", False, only_with="initial_model"
+        "do not train the word embeddings (second stage of Wieting et al. 2017)", False, only_with="initial_model"
     )
     evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
     max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
@@ -142,46 +148,35 @@ class TranslationTrainingSettings(TrainingRunSettings):
         super().check()
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
-        if self.architecture == "transformer":
-            self._check_transformer()
+        if self.architecture == "transformer" and self.hidden_size % self.num_heads:
+            problem = f"--hidden-size {self.hidden_size} is no multiple of --num-heads {self.num_heads}"
+            raise UsageError(problem, remedy="give a multiple")
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
                 "sides with separate subwords cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
 
-    def _check_transformer(self) -> None:
-        if self.initial_model is not None:
-            remedy = "leave out --architecture or --initial-model"
-            raise UsageError(
-                "--architecture transformer makes a new model, not one from --initial-model", remedy=remedy
-            )
-        if not (self.joint_vocabulary and self.share_embeddings):
-            problem = "--architecture transformer has one vocabulary and one matrix of embeddings"
-            raise UsageError(problem, remedy="leave out --no-joint-vocabulary and --no-share-embeddings")
-        if self.hidden_size % self.num_heads:
-            problem = f"--hidden-size {self.hidden_size} is no multiple of --num-heads {self.num_heads}"
-            raise UsageError(problem, remedy="give a multiple")
-
     def fill_in(self) -> None:
-        """Fill in the dropout and the learning rate that are usual for the model."""
-        other = self.initial_model is not None and not _is_rnn_search(self.initial_model)
-        is_new_transformer = self.architecture == "transformer"
-        if self.dropout is None and not other:
-            self.dropout = 0.1 if is_new_transformer else 0.3
+        """Fill in the default dropout and learning rate of the model."""
+        kind = "new" if self.architecture == "transformer" else None
+        if self.initial_model is not None and not _is_rnn_search(self.initial_model):
+            kind = "initial"
+        if self.dropout is None and kind != "initial":
+            self.dropout = 0.1 if kind == "new" else 0.3
         if self.learning_rate is None:
-            usual = _TRANSFORMER_RATES["initial" if other else "new"] if other or is_new_transformer else None
-            self.learning_rate = usual if usual and self.optimizer == "adam" else LEARNING_RATES[self.optimizer]
+            is_adam = self.optimizer == "adam"
+            self.learning_rate = _TRANSFORMER_RATES[kind] if kind and is_adam else LEARNING_RATES[self.optimizer]
 
 
 @recipe(TranslationTrainingSettings)
 def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Train a translation model on bitext, with the weights of the best dev BLEU at the end.
 
-    The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;
-    this trainer clips the gradient of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the
-    two are not the same setting.
+    The reference code clips the gradient of the sum over a batch to norm 1. This trainer clips the gradient of the
+    mean.
 
-    Returns the model, opened from its folder, and its tokenizer.
+    Returns:
+        The model, opened from its folder, and its tokenizer.
     """
     settings.fill_in()
     inputs = [*settings.bitext, *([settings.initial_model] if settings.initial_model is not None else [])]
@@ -216,7 +211,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     from .tokenized_bitext import ArrowRows, write_texts, write_tokens
 
     moses = settings.architecture == "rnn_search" and (initial is None or initial[0].config.model_type == "rnn_search")
-    dev = clean_rows(dev_table, max_words=_MOST_DEV_WORDS, moses=moses)
+    dev = clean_rows(dev_table, max_words=_MAX_DEV_WORDS, moses=moses)
     if not dev.sources:
         problem = f"the split `{_DEV_SPLIT}` has no pairs with text on both sides"
         raise InputError(problem, path=settings.bitext[0], remedy="give another --bitext")
@@ -252,7 +247,7 @@ def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, language
     """Learn the tokens of a bitext and make a model of random weights for them."""
     from itertools import chain
 
-    from ..models.configuration_rnn_search import RnnSearchConfig
+    from ..models.configurations import RnnSearchConfig
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
     from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
 
@@ -276,7 +271,7 @@ def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, language
         tie_word_embeddings=settings.share_embeddings,
         lowercase=settings.lower_case,
         **common,
-        **{name: getattr(settings, name) for name in (*_CHANGEABLE, *_FIXED)},
+        **{name: getattr(settings, name) for name in ("dropout", "label_smoothing", *_FIXED)},
     )
     return RnnSearchForConditionalGeneration(config), tokenizer
 
@@ -304,41 +299,31 @@ def _new_transformer(settings: TranslationTrainingSettings, common: dict[str, An
 
 def _initial_model(settings: TranslationTrainingSettings, folder: str, languages: tuple[str, str]) -> tuple[Any, Any]:
     """Open the model to continue from, with the dropout and the label smoothing of this run."""
-    from .bitext import are_different
     from .loading import load_translation_model
 
-    if _is_rnn_search(folder):
-        from ..artefacts.model_loading import check_model_type, load_model_folder
-        from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-
-        check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
-        changed = {name: getattr(settings, name) for name in _CHANGEABLE}
-        model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
-        own = (model.config.source_lang, model.config.target_lang)
-        if any(map(are_different, own, languages)):
-            problem = f"this model translates {own[0]}→{own[1]}, but the bitext is {'→'.join(languages)}"
-            raise InputError(problem, path=folder, remedy="give a model of the same two languages")
-        return model, tokenizer
-    known = [None if code == "und" else code for code in languages]
-    other, other_tokenizer = load_translation_model(
+    model: Any
+    given = [None if code == "und" else code for code in languages]
+    model, tokenizer = load_translation_model(
         folder,
         device="cpu",
-        source_lang=settings.model_source_lang or known[0],
-        target_lang=settings.model_target_lang or known[1],
+        source_lang=settings.model_source_lang or given[0],
+        target_lang=settings.model_target_lang or given[1],
         task_prefix=settings.task_prefix,
     )
+    if model.config.model_type == "rnn_search":
+        model.config.label_smoothing = settings.label_smoothing
     if settings.dropout is not None:
-        names = [name for name in ("dropout", "dropout_rate") if hasattr(other.config, name)]
+        names = [name for name in ("dropout", "dropout_rate") if hasattr(model.config, name)]
         if not names:
             raise UsageError(f"{folder} has no dropout to set", remedy="leave out --dropout")
-        # Its layers have read the configuration by now.
-        for module in other.modules():
+        setattr(model.config, names[0], settings.dropout)
+        # Its layers have read the configuration already.
+        for module in model.modules():
             if isinstance(getattr(module, "dropout", None), float):
                 module.dropout = settings.dropout
             elif type(module).__name__ == "Dropout":
                 module.p = settings.dropout
-        setattr(other.config, names[0], settings.dropout)
-    return other, other_tokenizer
+    return model, tokenizer
 
 
 def _trainer(
@@ -392,7 +377,7 @@ def _trainer(
         bitext,
         dev,
         tokenizer,
-        usual_warmup=settings.warmup_steps is None and not is_adadelta,
+        default_warmup=settings.warmup_steps is None and not is_adadelta,
         optimizer=(torch.optim.Adadelta, {"lr": settings.learning_rate, "rho": 0.95, "eps": 1e-6})
         if is_adadelta
         else None,
@@ -408,16 +393,16 @@ def _write(
     model: Any = trainer.model
     tokenizer: Any = trainer.processing_class
     history = trainer.state.log_history
-    # Of equal ones the Trainer keeps the first.
+    # The Trainer keeps the first of equal scores.
     best = max((entry for entry in history if "eval_bleu" in entry), key=lambda entry: entry["eval_bleu"])
-    # A run that was resumed counts from there.
+    # A resumed run counts from its checkpoint.
     seconds = max((entry["train_runtime"] for entry in history if "train_runtime" in entry), default=0.0)
     log(f"best dev BLEU (greedy) {best['eval_bleu']:.2f} at epoch {best['epoch']:.2f}; {seconds / 60:.1f} minutes")
     is_rnn_search = model.config.model_type == "rnn_search"
     if is_rnn_search or settings.initial_model is None:
         model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
     if (backend := getattr(tokenizer, "backend_tokenizer", None)) is not None:
-        # What the last call left there differs where a run was resumed after its last evaluation.
+        # The settings of the last call differ if a run was resumed after its last evaluation.
         backend.no_truncation()
         backend.no_padding()
     with quiet_transformers():
@@ -427,10 +412,8 @@ def _write(
     recorded = settings.record() | {"warmup_steps": int(trainer.args.warmup_steps)}
     initial = settings.initial_model
     if initial is not None:
-        # What the run has from the model that it continued from.
-        recorded |= {
-            name: getattr(model.config, name) for name in (*_FIXED, "vocab_size") if hasattr(model.config, name)
-        }
+        names = [name for name in (*_FIXED, "vocab_size") if hasattr(model.config, name)]
+        recorded |= {name: getattr(model.config, name) for name in names}
         recorded["lower_case"] = bool(getattr(model.config, "lowercase", False))
         recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
     bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)

@@ -1,4 +1,4 @@
-"""Trains any sequence-to-sequence model: batches of similar length, the checkpoint chosen by BLEU."""
+"""Trains any sequence-to-sequence model with batches of similar length; BLEU chooses the checkpoint."""
 
 from __future__ import annotations
 
@@ -15,43 +15,26 @@ from transformers import (
     Seq2SeqTrainingArguments,
     TrainerControl,
 )
+from transformers.models.m2m_100.modeling_m2m_100 import shift_tokens_right
 
 from ..messages import log
-from ..training.batches import MaxiBatchSampler
+from ..training.batches import LengthBatches, PairItems
 from ..training.callbacks import EpochOfBatches, LastStep, finished_state, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
-from .beam_search import translate
 from .bitext import BitextSides
 from .bleu import corpus_scores
-from .fast_search import is_rnn_search
 from .tokenized_bitext import ArrowRows
+from .translator import translate
 
-_USUAL_WARMUP_STEPS = 400
-
-
-class _Shift:
-    """Shifts labels one to the right, behind the decoder's start, as a model does that is given labels."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        self.own = getattr(model, "prepare_decoder_input_ids_from_labels", None)
-        self.start = model.generation_config.decoder_start_token_id
-        self.pad = model.config.pad_token_id
-
-    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
-        """Return the decoder's inputs (batch, target length)."""
-        if self.own is not None:
-            shifted: torch.Tensor = self.own(labels=labels)
-            return shifted
-        shifted = torch.cat([torch.full_like(labels[:, :1], self.start), labels[:, :-1]], dim=1)
-        return shifted.masked_fill(shifted == -100, self.pad)
+_DEFAULT_WARMUP_STEPS = 400
 
 
 class TranslationTrainer(Seq2SeqTrainer):
-    """A Trainer with batches of pairs of similar length, whose evaluation is BLEU of greedy translations.
+    """A Trainer with batches of pairs of similar length, which evaluates BLEU of greedy translations.
 
-    BLEU is sacrebleu's for the target language; it ignores case where the model writes lower case alone. With
-    `usual_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
+    BLEU is sacrebleu's for the target language. It ignores case if the model writes lower case only. With
+    `default_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
     """
 
     def __init__(
@@ -62,22 +45,29 @@ class TranslationTrainer(Seq2SeqTrainer):
         dev: BitextSides,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        usual_warmup: bool = False,
+        default_warmup: bool = False,
         optimizer: tuple[type[torch.optim.Optimizer], dict[str, Any]] | None = None,
     ) -> None:
         take_one_gpu(args)
         size, processes = args.per_device_train_batch_size, args.world_size
-        self.batches = MaxiBatchSampler(bitext.lengths(), size, seed=args.seed, processes=processes)
-        updates = math.ceil(len(self.batches) // processes / args.gradient_accumulation_steps)
-        if usual_warmup:
+        self.batches = LengthBatches(bitext.lengths(), size, args.seed, processes)
+        updates = math.ceil(self.batches.joint_batches / args.gradient_accumulation_steps)
+        if default_warmup:
             # A run that ends in its warm-up has hardly learned.
-            args.warmup_steps = min(_USUAL_WARMUP_STEPS, math.ceil(math.ceil(args.num_train_epochs * updates) / 10))
+            args.warmup_steps = min(_DEFAULT_WARMUP_STEPS, math.ceil(math.ceil(args.num_train_epochs * updates) / 10))
+        network: Any = model
+        if not hasattr(model, "prepare_decoder_input_ids_from_labels"):
+            start = model.generation_config.decoder_start_token_id
+            network.prepare_decoder_input_ids_from_labels = lambda labels: shift_tokens_right(
+                labels, network.config.pad_token_id, start
+            )
+        # With label smoothing by the Trainer the model gets no labels but the decoder's inputs alone.
+        pad = DataCollatorForSeq2Seq(tokenizer, model=model)
         super().__init__(
             model=model,
             args=args,
-            # With label smoothing by the Trainer the model sees no labels, and needs what precedes them.
-            data_collator=DataCollatorForSeq2Seq(tokenizer, model=None if is_rnn_search(model) else _Shift(model)),
-            train_dataset=bitext,
+            data_collator=lambda items: pad([bitext[row] for _, row in items]),
+            train_dataset=PairItems(len(bitext)),
             eval_dataset=dev,
             processing_class=tokenizer,
             callbacks=[LastStep(), EpochOfBatches(self.batches.set_epoch, updates)],
@@ -87,7 +77,10 @@ class TranslationTrainer(Seq2SeqTrainer):
         keep_standard_output(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train; from a checkpoint after the last update, where the Trainer might make one more, loads the best."""
+        """Train, or load the best weights from a checkpoint after the last update.
+
+        The Trainer would make one more update from such a checkpoint.
+        """
         state = finished_state(resume_from_checkpoint)
         if state is not None and state.best_model_checkpoint is not None:
             self.state = state
@@ -102,7 +95,7 @@ class TranslationTrainer(Seq2SeqTrainer):
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Translates the dev set greedily and returns `eval_bleu` in percent."""
+        """Translate the dev set greedily and return `eval_bleu` in percent."""
         dev: Any = self.eval_dataset
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
@@ -124,7 +117,7 @@ class TranslationTrainer(Seq2SeqTrainer):
         return metrics
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
-        # A tied weight is stored once and so is never missing; transformers warns of it all the same.
+        # transformers warns of tied weights, which are stored once.
         tied = set(getattr(self.model, "all_tied_weights_keys", None) or {})
         missing = [key for key in load_result.missing_keys if key not in tied]
         super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))

@@ -1,4 +1,4 @@
-"""Sentences into n-best lists with an open model: batches in threads, failures explained."""
+"""Translates sentences into n-best lists with an open model: batches in threads, and the reasons of failures."""
 
 from __future__ import annotations
 
@@ -11,29 +11,31 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.batch_function import Progress, no_progress
+from ..encoders.backends.padded_batches import evaluation_mode
 from ..errors import InputError, ModelError, UsageError
 from ..models.stepwise_decoder import StepwiseDecoder
 from ..text.normalization import is_blank
 from ..threads import in_threads, one_thread
-from .beam_search import Hypothesis, search_batches, translate, translate_batch
+from ..tokenization.fast_tokenize import list_of_texts
+from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
 from .fast_search import fast_search_applies, is_rnn_search, unusual_settings
-from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
+from .lexical_table import CandidateVocabulary, LexicalTable, tokenizer_fingerprint
 from .loading import encode_sources, source_limit
-from .search_settings import BeamSearchConfig
+from .search_settings import MAX_LENGTH_RATIO, BeamSearchConfig
 
-_SENTENCES_PER_BATCH = 64
-"""Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
-_MOST_THREADS = 8
-"""More threads than this wait for Python's lock more than they compute; more processes help then."""
-_MOST_PLAIN_THREADS = 2
-"""The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
+_MAX_SENTENCES = 64
+"""Sentences per batch on a CPU. A narrow beam would put more into one batch and leave threads idle."""
+_MAX_THREADS = 8
+"""More threads wait for Python's lock more than they compute. More processes help then."""
+_MAX_PLAIN_THREADS = 2
+"""The same for a search by `generate`, in which a batch may need more than a gibibyte."""
 
 
 class Translator:
-    """Translates sentences into n-best lists, with a model that is open, in fp32.
+    """Translates sentences into n-best lists, with an open model in fp32.
 
-    The candidate vocabularies of the options are chosen from the file of a lexical table.
+    `lexical_table` is the file of a lexical table for the candidate vocabularies of the options.
     """
 
     def __init__(
@@ -46,26 +48,29 @@ class Translator:
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.options = options
-        self.vocabulary = None
+        self.vocabulary: CandidateVocabulary | None = None
         if lexical_table is not None:
             self.vocabulary = _candidate_vocabulary(lexical_table, model, tokenizer, options)
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
-        is_fast, is_on_cpu = fast_search_applies(model), model.device.type == "cpu"
+        is_fast, self.is_on_cpu = fast_search_applies(model), model.device.type == "cpu"
         self.steps = StepwiseDecoder.for_search(self.search_model) if is_fast else None
-        # On a processor each thread of PyTorch works on a batch of its own.
-        most = _MOST_THREADS if is_fast else _MOST_PLAIN_THREADS
-        self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
+        # On a CPU each thread of PyTorch searches its own batch.
+        max_threads = _MAX_THREADS if is_fast else _MAX_PLAIN_THREADS
+        self.threads = min(max_threads, torch.get_num_threads()) if self.is_on_cpu else 1
 
     def translate(self, sources: Sequence[str], *, progress: Progress = no_progress) -> list[str]:
-        """Translate sources, normalized where the model needs it, into one text each; see :func:`.translate`."""
-        return translate(
-            self.search_model,
-            self.tokenizer,
-            sources,
-            options=self.options,
-            decoder_for=self._decoder_for,
-            progress=progress,
-        )
+        """Translate normalized sources into one text each; long sources are truncated, blank ones stay empty."""
+        input_ids = encode_sources(self.model, self.tokenizer, sources, truncation=True)
+        translations = [""] * len(sources)
+        # Batches leave out texts without tokens.
+        for rows in search_batches(self.search_model, list(map(len, input_ids)), self.options.num_beams):
+            batch = [input_ids[row] for row in rows]
+            steps = self._decoder_for(batch)
+            nbest_lists = translate_batch(self.search_model, self.tokenizer, batch, self.options, steps=steps)
+            for row, nbest in zip(rows, nbest_lists, strict=True):
+                translations[row] = nbest[0].text
+            progress(len(rows))
+        return translations
 
     def _decoder_for(
         self, input_ids: list[list[int]], references: Sequence[Sequence[int]] | None = None
@@ -88,84 +93,106 @@ class Translator:
         """Translate sentences.
 
         Args:
-            sources: The sentences; for a blank one there is no search.
-            language: Their language, for the normalisation of RNNsearch.
-            references: Their references, whose tokens are candidates too; None for none.
+            sources: The sentences. Blank sentences are not translated.
+            language: Their language, for the normalization of RNNsearch.
+            references: Their references, whose tokens become candidates; None for none.
             progress: Called with the number of sentences done since the last call.
 
         Returns:
-            For every sentence its translations, distinct texts that end within the limit, best first; or the reason
-            why there are none.
+            For every sentence its translations, best first, as distinct texts that end within the length limit; or the
+            reason why there are none.
         """
         sources = normalized_sources(self.model, sources, language)
         input_ids = encode_sources(self.model, self.tokenizer, sources)
-        longest = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
+        limit = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
         outcomes: list[list[Hypothesis] | str] = [
-            f"source of {len(ids)} units, more than {longest}" if ids else "empty source" for ids in input_ids
+            f"source of {len(ids)} subwords, more than {limit}" if ids else "empty source" for ids in input_ids
         ]
-        todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
-        progress(len(sources) - len(todo))
-        # With a wide beam a batch has enough rows; with a narrow beam one batch would leave threads without work.
-        most = {"sentences": _SENTENCES_PER_BATCH} if self.model.device.type == "cpu" else {}
-        lengths = [len(input_ids[index]) for index in todo]
-        parts = search_batches(self.search_model, lengths, self.options.num_beams, **most)
-        batches = [[todo[place] for place in part] for part in parts]
-
+        rows = [row for row, ids in enumerate(input_ids) if 0 < len(ids) <= limit]
+        progress(len(sources) - len(rows))
+        lengths = [len(input_ids[row]) for row in rows]
+        size = _MAX_SENTENCES if self.is_on_cpu else None
+        parts = search_batches(self.search_model, lengths, self.options.num_beams, max_sentences=size)
+        batches = [[rows[index] for index in part] for part in parts]
         reference_ids: list[Sequence[int]] | None = None
         if references and self.vocabulary is not None:
             reference_ids = self.tokenizer(text_target=list(references), add_special_tokens=False)["input_ids"]
 
-        def search(indices: list[int]) -> list[list[Hypothesis] | str]:
-            return self.search_batch(
-                [input_ids[index] for index in indices],
-                None if reference_ids is None else [reference_ids[index] for index in indices],
-            )
+        def search(batch: list[int]) -> list[list[Hypothesis] | str]:
+            own = None if reference_ids is None else [reference_ids[row] for row in batch]
+            return self.search_batch([input_ids[row] for row in batch], own)
 
         with one_thread(), closing(in_threads(search, batches, self.threads)) as searched:
-            for indices, found in zip(batches, searched, strict=True):
-                for index, outcome in zip(indices, found, strict=True):
-                    outcomes[index] = outcome
-                progress(len(indices))
+            for batch, outcomes_of_batch in zip(batches, searched, strict=True):
+                for row, outcome in zip(batch, outcomes_of_batch, strict=True):
+                    outcomes[row] = outcome
+                progress(len(batch))
         return outcomes
 
     def search_batch(
         self, input_ids: list[list[int]], references: list[Sequence[int]] | None
     ) -> list[list[Hypothesis] | str]:
-        """Search for a batch; where there is not enough memory for it, sentence by sentence."""
+        """Search for a batch; if memory runs out, sentence by sentence."""
         try:
             steps = self._decoder_for(input_ids, references)
             nbest_lists = translate_batch(
                 self.search_model, self.tokenizer, input_ids, self.options, scorer=self.model, steps=steps
             )
         except (MemoryError, RuntimeError) as error:
-            # That of a processor is a plain RuntimeError.
+            # On a CPU PyTorch raises a plain RuntimeError.
             is_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
             if not is_memory and "can't allocate memory" not in str(error):
                 raise
         else:
-            if not all(math.isfinite(item.log_prob) for nbest in nbest_lists for item in nbest):
+            if not all(math.isfinite(hypothesis.log_prob) for nbest in nbest_lists for hypothesis in nbest):
                 path, remedy = self.model.name_or_path or None, "try it with evaluate-nmt, or --precision fp32"
                 raise ModelError("the model's probabilities are not finite", path=path, remedy=remedy)
             return [_usable(nbest) for nbest in nbest_lists]
-        # Here the memory that the error refers to is free again.
+        # Only here the memory that the error refers to is free again.
         if len(input_ids) == 1:
             return ["the search ran out of memory"]
         alone = [None] * len(input_ids) if references is None else [[own] for own in references]
         return [self.search_batch([ids], own)[0] for ids, own in zip(input_ids, alone, strict=True)]
 
 
+def translate(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: str | Sequence[str],
+    *,
+    num_beams: int = 5,
+    length_penalty: float = 1.0,
+    max_length_ratio: float = MAX_LENGTH_RATIO,
+    progress: Progress = no_progress,
+) -> list[str]:
+    """Translate texts, in their order; a blank text has an empty translation, a single text is a list of one.
+
+    Args:
+        model: The model, which is set to evaluation mode for the call.
+        tokenizer: Its tokenizer.
+        texts: The sources. A text that is longer than the model reads is truncated.
+        num_beams: The beam width; like the next two a setting of :class:`.BeamSearchConfig`.
+        length_penalty: The exponent of the length in ranking.
+        max_length_ratio: The maximum length of a translation.
+        progress: Called with the number of sentences done since the last call.
+    """
+    texts = list_of_texts(texts)
+    options = BeamSearchConfig(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
+    with evaluation_mode(model):
+        return Translator(model, tokenizer, options).translate(texts, progress=progress)
+
+
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
     """Return the translations that have an end and a text, each text once; or why there are none."""
-    # A translation cut at the length limit has no end token: its score cannot be compared.
-    ended = [item for item in nbest if item.finished]
-    # Several segmentations may spell the same text: the best one is kept.
-    first: dict[str, Hypothesis] = {}
-    for item in ended:
-        if not is_blank(item.text):
-            first.setdefault(item.text, item)
-    if not ended:
+    # A translation without an end token has a score that cannot be compared.
+    finished = [hypothesis for hypothesis in nbest if hypothesis.finished]
+    if not finished:
         return "no translation ends within the length limit"
-    return list(first.values()) or "the model's translation is empty"
+    # Several segmentations may spell the same text: the best is used.
+    by_text: dict[str, Hypothesis] = {}
+    for hypothesis in finished:
+        by_text.setdefault(hypothesis.text, hypothesis)
+    return [own for text, own in by_text.items() if not is_blank(text)] or "the model's translation is empty"
 
 
 def _candidate_vocabulary(
@@ -180,9 +207,9 @@ def _candidate_vocabulary(
     table, config = LexicalTable.load(path), model.config
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
-    if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
-        what = f"the lexical table has the subwords of another model than {model.name_or_path}"
-        raise InputError(what, path=path, remedy="make one for this model with the verb lexical-table")
+    if not same_sizes or table.units not in {None, tokenizer_fingerprint(tokenizer)}:
+        problem = f"the lexical table has the subwords of another model than {model.name_or_path}"
+        raise InputError(problem, path=path, remedy="make one for this model with the command lexical-table")
     return CandidateVocabulary(
         table,
         frequent=options.candidates_frequent or 0,

@@ -28,8 +28,7 @@ from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configurations import AvgConfig, GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer

@@ -28,7 +28,7 @@ from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.messages import process_count
-from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configurations import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.training.devices import AcceleratorSettings
 

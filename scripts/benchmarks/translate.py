@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from transformers import MarianConfig, MarianMTModel
 
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.configurations import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.models.stepwise_decoder import StepwiseDecoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer

@@ -20,7 +20,7 @@ from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
 from hf_paraphrase.translation.bitext import are_different, check_languages
-from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerprint
+from hf_paraphrase.translation.lexical_table import LexicalTable, tokenizer_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import BeamSearchConfig
 
@@ -69,8 +69,8 @@ def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_m
         ("train-4", "empty reference"),
         ("train-5", "empty source"),
         ("train-6", "empty reference"),
-        ("train-9", f"source of {lengths[0]} units, more than 50"),
-        ("train-10", f"source of {lengths[1]} units, more than 50"),
+        ("train-9", f"source of {lengths[0]} subwords, more than 50"),
+        ("train-10", f"source of {lengths[1]} subwords, more than 50"),
     ]
     made = record(translated)
     assert made["results"]["sentences"] == 17 and made["results"]["skipped_sentences"] == len(skipped(translated))
@@ -266,4 +266,4 @@ def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_nam
     assert job(tiny_model, tiny_bitext, tmp_path / "out", *TEST, *words, str(other)) == 0
     # The fingerprint of units changes with their numbers.
     tokenizers = [train_bpe_tokenizer(["one two", "two three"], 20), train_bpe_tokenizer(["one two", "two four"], 20)]
-    assert len({unit_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2
+    assert len({tokenizer_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2

@@ -16,10 +16,10 @@ from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.translation.beam_search import translate
 from hf_paraphrase.translation.bleu import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import TranslationTrainer
+from hf_paraphrase.translation.translator import translate
 
 
 def measured(folder):

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.configurations import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 
 SENTENCES = [

@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer, BertModel, T5Config, T5Encode
 from hf_paraphrase import train_encoder
 from hf_paraphrase.encoders import EncoderTrainer, RankingLoss, SentenceEncoder, mine_hard_negatives
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.training.row_adam import RowAdam
+from hf_paraphrase.training.sparse_gradients import RowAdam
 
 
 def rows(count=24):

@@ -152,8 +152,7 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsy
     names = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     settings = {
         "config.json",
-        "configuration_avg.py",
-        "base_configuration.py",
+        "configurations.py",
         "tokenizer.json",
         "tokenizer_config.json",
     }

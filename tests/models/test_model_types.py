@@ -77,5 +77,5 @@ def test_a_model_is_made_from_a_configuration_of_its_type(run_python):
 
 
 def test_every_model_file_of_the_package_is_registered():
-    files = Path(hf_paraphrase.models.__file__).parent.glob("configuration_*.py")
-    assert {path.stem.removeprefix("configuration_") for path in files} == set(MODELS)
+    files = Path(hf_paraphrase.models.__file__).parent.glob("modeling_*.py")
+    assert {path.stem.removeprefix("modeling_") for path in files} == set(MODELS)

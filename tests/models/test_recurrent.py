@@ -11,10 +11,9 @@ from padded_rows import ROWS, padded
 from tiny_encoders import new_model, with_all_parameters_moved
 from torch import nn
 
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.packed_sentences import PackedSentences
-from hf_paraphrase.models.recurrent_layers import make_cell
+from hf_paraphrase.models.configurations import GranConfig, RecurrentConfig
+from hf_paraphrase.models.modeling_recurrent import make_cell
+from hf_paraphrase.models.recurrent_cells import PackedSentences
 
 LENGTHS = [3, 0, 5, 1, 5]
 CELLS = [

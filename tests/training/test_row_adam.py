@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from hf_paraphrase.training import row_adam
-from hf_paraphrase.training.row_adam import RowAdam
-from hf_paraphrase.training.sparse_gradients import DenseGradients
+from hf_paraphrase.training import sparse_gradients
+from hf_paraphrase.training.sparse_gradients import DenseGradients, RowAdam
 
 
 def run(optimizer_class, sparse=True, dtype=torch.float32):
@@ -30,7 +29,7 @@ def test_dense_gradients_get_the_update_of_torch_adam_and_sparse_ones_that_of_sp
 @pytest.mark.parametrize(("at_a_time", "dtype"), [(1, torch.float32), (7, torch.bfloat16)])
 def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(monkeypatch, at_a_time, dtype):
     expected = run(RowAdam, dtype=dtype)
-    monkeypatch.setattr(row_adam, "_NUMBERS_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(sparse_gradients, "_NUMBERS_AT_A_TIME", at_a_time)
     assert torch.equal(run(RowAdam, dtype=dtype), expected)
 
 
@@ -46,7 +45,7 @@ def test_gradients_become_dense_for_an_optimizer_that_knows_no_sparse_ones():
 def test_equal_rows_are_added_on_a_gpu_as_elsewhere():
     rows, values = torch.tensor([4, 1, 4, 0, 1, 4]), torch.arange(12.0).view(6, 2)
     expected = torch.sparse_coo_tensor(rows.unsqueeze(0), values, (5, 2), check_invariants=True).coalesce()
-    found, sums = row_adam._summed_rows(rows, values)
+    found, sums = sparse_gradients._summed_rows(rows, values)
     # There are as many results as rows, and the last one fills up their number.
     assert found.tolist() == [0, 1, 4, 4, 4, 4] and torch.equal(found[:3], expected.indices()[0])
     torch.testing.assert_close(sums, expected.values()[[0, 1, 2, 2, 2, 2]])

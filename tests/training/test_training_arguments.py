@@ -16,7 +16,7 @@ from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArgu
 from hf_paraphrase.encoders.encoder_vocabulary import make_untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.training.row_adam import RowAdam
+from hf_paraphrase.training.sparse_gradients import RowAdam
 
 ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, ClassifierTrainingArguments]
 PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]

@@ -4,13 +4,14 @@ import gzip
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
-from hf_paraphrase.training.word_vectors import initial_embeddings, read_word_vectors
+from hf_paraphrase.training.word_vectors import fill_embeddings, read_word_vectors
 
 TEXT = "the 0.5 -1 2e-1\ncat 1 2 3\n. . . 4 5 6\nthe 9 9 9\n"
 
@@ -77,9 +78,15 @@ def test_what_was_written_is_read(tmp_path_factory, table, header):
     np.testing.assert_array_equal(vectors.matrix, np.array(list(table.values()), np.float32))
 
 
+def filled(tokenizer, vectors, counts):
+    matrix = torch.zeros(len(tokenizer), 3)
+    coverage = fill_embeddings(matrix, tokenizer, vectors, counts, seed=0)
+    return matrix.numpy(), coverage
+
+
 def initial(path):
     tokenizer = build_word_level_tokenizer(["the", "cat", "zebra"])
-    return initial_embeddings(tokenizer, read_word_vectors(path), np.array([0, 10, 60, 30, 0]), dimension=3)
+    return filled(tokenizer, read_word_vectors(path), np.array([0, 10, 60, 30, 0]))
 
 
 def test_rows_are_aligned_to_the_vocabulary_and_coverage_is_counted(tmp_path):
@@ -98,6 +105,6 @@ def test_a_piece_that_spells_a_word_alone_has_its_vector(tmp_path):
     backend = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
     tokenizer = as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]")
     vectors = read_word_vectors(write(tmp_path / "v", TEXT))
-    matrix, coverage = initial_embeddings(tokenizer, vectors, np.ones(5, np.int64), dimension=3)
+    matrix, coverage = filled(tokenizer, vectors, np.ones(5, np.int64))
     np.testing.assert_array_equal(matrix[[2, 4]], np.array([[0.5, -1, 0.2], [1, 2, 3]], np.float32))
     assert coverage.with_vector == 2 and np.abs(matrix[3]).max() < 0.06

@@ -16,9 +16,10 @@ from hf_paraphrase import BackTranslator, BeamSearchConfig, back_translate, eval
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.back_translation import is_copy, is_loop
-from hf_paraphrase.translation.beam_search import translate, translate_batch
+from hf_paraphrase.translation.beam_search import translate_batch
 from hf_paraphrase.translation.forced_decoding import score_translations
 from hf_paraphrase.translation.loading import decoder_prefix_ids, encode_sources, load_translation_model
+from hf_paraphrase.translation.translator import translate
 
 FORCED = dict.fromkeys(("m2m100", "nllb"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
 PREFIX = {"t5": "two four: "}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hf_paraphrase import BeamSearchConfig
 from hf_paraphrase.translation import beam_search
-from hf_paraphrase.translation.beam_search import search_batches, translate, translate_batch
+from hf_paraphrase.translation.beam_search import search_batches, translate_batch
+from hf_paraphrase.translation.translator import translate
 
 SOURCES = ["un", "deux trois un deux trois un deux", "trois un"]
 
@@ -117,7 +118,7 @@ def test_batches_hold_every_sentence_once_and_bound_rows_and_source_units(length
         patch.setattr(beam_search, "fast_search_applies", lambda model: not plain)
         patch.setattr(beam_search, "_SOURCE_UNITS_PER_BATCH", 5_000)
         model = SimpleNamespace(config=SimpleNamespace(vocab_size=1 << 17))
-        batches = list(search_batches(model, lengths, num_beams, sentences=sentences))
+        batches = list(search_batches(model, lengths, num_beams, max_sentences=sentences))
     flat = [index for batch in batches for index in batch]
     assert sorted(flat) == list(range(len(lengths)))
     assert [lengths[index] for index in flat] == sorted(lengths, reverse=True)

@@ -7,7 +7,7 @@ import sacrebleu
 from small_runs import bitext_of, write_bitext
 
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.jobs.pair_output import merge_reports
+from hf_paraphrase.jobs.sharded_output import merge_reports
 from hf_paraphrase.translation import tokenized_bitext
 from hf_paraphrase.translation.bitext import BitextFolder, clean_rows, languages_of
 from hf_paraphrase.translation.bleu import bleu_tokenizer, corpus_scores, translation_table

@@ -74,7 +74,7 @@ def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole(monkeypatch):
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
     whole = estimate_from_batches(lambda: [(sources, targets)], **sizes, min_probability=0.0)
-    monkeypatch.setattr(lexical_table, "_MOST_TRANSLATIONS", 3)
+    monkeypatch.setattr(lexical_table, "_MAX_TRANSLATIONS", 3)
     cut = estimate_from_batches(lambda: [(sources, targets)], **sizes, min_probability=0.01)
     for unit in range(8):
         values = [value for _, value in whole.translations(unit)]

@@ -1,7 +1,8 @@
 """The training objective of a student: to imitate the teachers' vectors.
 
 A step gathers the table rows of the tokens in its batch, renumbers the tokens, and runs the model with this small
-table instead of its own. Only these rows get a gradient, and :class:`~...training.row_adam.RowAdam` updates only them.
+table instead of its own. Only these rows get a gradient, and :class:`~...training.sparse_gradients.RowAdam` updates
+only them.
 
 The projection from the student's to the teachers' space is kept orthonormal (its columns are orthogonal unit vectors).
 It changes no cosine of the students, so it can be discarded after training. An average loses nothing by this

@@ -13,8 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 
 from ...errors import UsageError
 from ...training.epoch_trainer import EpochTrainingArguments
-from ...training.row_adam import RowAdam
-from ...training.sparse_gradients import DenseGradients
+from ...training.sparse_gradients import DenseGradients, RowAdam
 from ..architectures import check_own_class
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer, Evaluator

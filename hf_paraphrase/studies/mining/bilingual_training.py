@@ -52,7 +52,7 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
 def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     import torch
 
-    from ...models.configuration_avg import AvgConfig
+    from ...models.configurations import AvgConfig
     from ...models.modeling_avg import AvgModel
     from ...training.epoch_trainer import EpochTrainingArguments
     from .bilingual_vectors import BilingualTrainer, BilingualVectors, known_words

@@ -189,7 +189,7 @@ def _model(
     """Make the classifier with its initial vectors."""
     from transformers import set_seed
 
-    from ...models.configuration_parallel_bigru import ParallelBiGruConfig
+    from ...models.configurations import ParallelBiGruConfig
     from ...models.modeling_parallel_bigru import ParallelBiGruModel
     from ...training.word_vectors import fill_embeddings
 

@@ -272,7 +272,7 @@ def _model(
     """Make the model with its initial vectors; return it and how many words have one (None without vectors)."""
     from transformers import set_seed
 
-    from ...models.configuration_sdae import SdaeConfig
+    from ...models.configurations import SdaeConfig
     from ...models.modeling_sdae import SdaeModel
     from ...training.word_vectors import fill_embeddings
 
