@@ -1,8 +1,8 @@
-"""Jobs over the rows of data folders: a batch function and a folder go in, a folder of its results comes out.
+"""Jobs that apply a batch function to the rows of a data folder and write a folder of its results.
 
-`shards.py` cuts the rows into shards and writes them, in several processes where that pays; `ray.py` does the same on
-a Ray cluster. `sharded_output.py` is the folder of the shards while one run or many make them. Start with
-`..data.batch_function`, which says what a function of batches is.
+`shards.py` cuts the rows into shards and writes them, in several processes if there are enough; `ray.py` does the same
+on a Ray cluster. `sharded_output.py` is the folder of the shards while one run or many make them. Start with
+`..data.batch_function`, which defines batch functions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Shards made on a Ray cluster, one task per shard.
+"""Makes shards on a Ray cluster, one task per shard.
 
-Ray starts a task again when its worker dies: a shard that is written twice is the same file.
+Ray starts a task again when its worker dies, which writes the same file.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ def run_on_ray(
 
     wanted = {"CPU": settings.ray_cpus, "GPU": settings.gpus_of_worker}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if not any(all(node.get(name, 0) >= number for name, number in wanted.items()) for node in nodes):
-        # Ray would wait for one for ever.
+    if not any(all(node.get(name, 0) >= count for name, count in wanted.items()) for node in nodes):
+        # Ray would wait forever.
         problem = f"no node of the Ray cluster has {wanted['CPU']} CPU and {wanted['GPU']:g} GPU for a worker"
         raise UsageError(problem, remedy="give a smaller --ray-cpus or --ray-gpus")
-    # In a list Ray passes the reference on as it is, so that each process opens the job once.
+    # Ray does not resolve a reference in a list, so each process opens the job once.
     reference = [ray.put(job)]
     task = ray.remote(num_cpus=settings.ray_cpus, num_gpus=settings.gpus_of_worker)(_write_shard)
-    where = (str(Path.cwd()), folder)
+    folders = (str(Path.cwd()), folder)
     waiting = list(reversed(shards))
     running: dict[Any, Shard] = {}
     try:
         while waiting or running:
             while waiting and len(running) < (settings.ray_workers or len(shards)):
                 shard = waiting.pop()
-                running[task.remote(reference, shard, *where, settings.ray_cpus, __version__)] = shard
+                running[task.remote(reference, shard, *folders, settings.ray_cpus, __version__)] = shard
             (call,), _ = ray.wait(list(running))
             shard = running.pop(call)
             try:
@@ -92,7 +92,7 @@ def _explained(error: Any, shard: Shard) -> Exception:
 
 
 def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: Path, threads: int, version: str) -> None:
-    """Write a shard in a worker, whose relative paths then mean what they mean in the run."""
+    """Write a shard in a worker, in the working folder of the run because paths may be relative."""
     from .shards import limit_threads, write_shard
 
     if version != __version__:

@@ -1,4 +1,4 @@
-"""The options of a job in shards: which part of it a run does, and on what machines."""
+"""The settings of a job in shards: the part of the work and the machines of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shard_size_setting(rows: str, **constraints: Any) -> Any:
 
 @dataclass(kw_only=True)
 class ShardSettings(Settings):
-    """The settings of a run that may be one of many."""
+    """The settings of a run that makes all shards or one part of them."""
 
     GROUP: ClassVar[str] = "computing"
 
@@ -64,19 +64,19 @@ class ShardSettings(Settings):
     )
 
     def record(self) -> dict[str, Any]:
-        """Return the fields that determine the output, without those of the machine."""
+        """Return the fields that determine the output, without the machine's."""
         elsewhere = {"shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
         return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
-        """Refuse values that do not fit, and what does not go with Ray."""
+        """Refuse values that do not fit together or not with Ray."""
         super().check()
         _ = self.part  # raises if it is malformed
         if self.computes_here:
             return
         if process_count() > 1:
             raise UsageError("--engine ray starts its workers itself", remedy="start it in one process")
-        # Ray shows each worker the GPUs that are its own, numbered from 0.
+        # Ray shows each worker its own GPUs, numbered from 0.
         device = getattr(self, "device", None)
         if device not in {None, "cpu", "cuda"}:
             problem = f"--engine ray and --device {device} exclude each other"
@@ -86,25 +86,25 @@ class ShardSettings(Settings):
 
     @property
     def computes_here(self) -> bool:
-        """Whether the work is done on this machine, which then must have the device."""
+        """Whether this machine does the work, and so must have the device."""
         return self.engine != RAY
 
     @property
     def gpus_of_worker(self) -> float:
-        """How many GPUs a worker of Ray takes."""
+        """The number of GPUs per worker of Ray."""
         return float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
 
     def here(self, function: _Function) -> _Function:
-        """Return a function for this process to open the model of: on the CPU if workers do the work."""
+        """Return a copy of a function whose model this process can open: on the CPU if workers do the work."""
         return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property
     def part(self) -> tuple[int, int] | None:
-        """The number of the part, from 1, and how many there are; None for all of the work."""
+        """The index of the part, from 1, and the number of parts; None for all of the work."""
         if self.shard is None:
             return None
-        numbers = re.fullmatch(r"(\d{1,9})/(\d{1,9})", self.shard)
-        number, count = map(int, numbers.groups()) if numbers else (0, 0)
-        if not 1 <= number <= count:
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", self.shard)
+        index, count = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= index <= count:
             raise UsageError(f"--shard {self.shard} is not a part of the work", remedy="e.g. 3/64 for the third of 64")
-        return number, count
+        return index, count

@@ -1,7 +1,8 @@
-"""A batch function applied to the splits of a data folder, shard by shard, by several processes.
+"""Applies a batch function to the splits of a data folder, shard by shard, in several processes.
 
 A shard is a range of rows of a split. Its bytes depend on these rows and the job alone, so that any number of
-processes and runs gives the same result. It has a file of rows, and then a report, which marks it as finished.
+processes and runs gives the same result. A file of its rows is written first, and then a report, which marks it as
+finished.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from ..data.folder import DataFolder
 
 REPORTS = "shards"
 """The folder of the reports, in incomplete work."""
-_SHARDS, _MOST_SHARDS = 16, 99_999
-_FEWEST_ROWS, _MOST_ROWS = 10_000, 250_000
+_SHARDS, _MAX_SHARDS = 16, 99_999
+_MIN_ROWS, _MAX_ROWS = 10_000, 250_000
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard `index` of `count` of a split, made of the rows `start` to `stop` of the split `source`."""
+    """Shard `index` of `count` of a split, made from the rows `start` to `stop` of the split `source`."""
 
     split: str
     index: int
@@ -42,15 +43,15 @@ class Shard:
 
     @property
     def rows(self) -> int:
-        """How many rows it is made of."""
+        """The number of rows of the source."""
         return self.stop - self.start
 
     def path(self, folder: Path) -> Path:
-        """Return the path of its rows, a name that `load_dataset` knows."""
+        """Return the path of its rows, by a name that `load_dataset` reads."""
         return folder / "data" / f"{self.split}-{self.index:05d}-of-{self.count:05d}.parquet"
 
     def report(self, folder: Path) -> Path:
-        """Return where its report is written, last; it is no part of the output."""
+        """Return the path of its report, which is outside the output."""
         return folder.parent / REPORTS / f"{self.split}-{self.index:05d}.json"
 
     def is_finished(self, folder: Path) -> bool:
@@ -60,7 +61,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What travels to the processes: a batch function for each split to make."""
+    """The work that processes receive: a batch function for each split to make."""
 
     folder: DataFolder
     functions: Mapping[str, BatchFunction]
@@ -72,12 +73,12 @@ class ShardJob:
 
 
 def cut(split: str, rows: int, size: int | None = None, *, source: str | None = None) -> list[Shard]:
-    """Cut a split to make from `source` into shards of `size` rows, by default a sixteenth, 10,000 to 250,000.
+    """Cut a split to make from `source` into at most 99,999 shards.
 
-    There are as many as the five digits in their names allow.
+    They have `size` rows, by default a sixteenth of the split, at least 10,000, at most 250,000.
     """
-    size = size or min(max(math.ceil(rows / _SHARDS), _FEWEST_ROWS), _MOST_ROWS)
-    size = max(size, math.ceil(rows / _MOST_SHARDS))
+    size = size or min(max(math.ceil(rows / _SHARDS), _MIN_ROWS), _MAX_ROWS)
+    size = max(size, math.ceil(rows / _MAX_SHARDS))
     count = max(1, math.ceil(rows / size))
     return [Shard(split, i, count, i * size, min(rows, (i + 1) * size), source or split) for i in range(count)]
 
@@ -91,7 +92,7 @@ def run_shards(
             write_shard(job, shard, output, progress)
             yield shard
         return
-    # A forked process would inherit the threads' locks of the libraries, but not the threads.
+    # A forked process would inherit the libraries' locks, but not the threads that release them.
     spawn = get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(shards)), spawn, initializer=_begin_process, initargs=(job,)) as pool:
         futures = {pool.submit(_write_shard_of_this_process, shard, output): shard for shard in shards}
@@ -112,7 +113,7 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
     """Write the rows of a shard, then its report, each renamed when it is complete."""
     total: Report = {}
     schema = job.schema(shard.split, shard.source)
-    # Numbers of vectors do not repeat, and a reader does not know beforehand how long lists of repeated ones become.
+    # Components of vectors do not repeat, so a dictionary would not save space.
     repeating = [field.name for field in schema if not pa.types.is_nested(field.type)]
     with (
         atomic_write(shard.path(output)) as temporary,
@@ -153,7 +154,7 @@ def _begin_process(job: ShardJob) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process with its parent: one that was killed could not tell it."""
+    """End this process with its parent, even if the parent is killed."""
     parent = parent_process()
     if parent is not None:
         parent.join()

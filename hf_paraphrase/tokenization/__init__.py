@@ -1,8 +1,8 @@
-"""Fast tokenizers, built with the `tokenizers` library: words, byte-pair units, morphs and character trigrams.
+"""Fast tokenizers, built with the `tokenizers` library: words, byte-pair encoding, morphs and character trigrams.
 
-Those of encoders add no special tokens, because a token that is always there would count in every mean;
-`load_encoder_tokenizer` makes such a one of any fast tokenizer. Those of translation (`train_bpe_tokenizer`) end every
-sequence with the end token. `save_tokenizer` writes any of them so that transformers 4 and 5 open it.
+Tokenizers of encoders add no special tokens, because these would count in every mean; `load_encoder_tokenizer` removes
+them from any fast tokenizer. Tokenizers of translation models (`train_bpe_tokenizer`) end every sequence with the end
+token. transformers 4 and 5 open the files that `save_tokenizer` writes.
 """
 
 from __future__ import annotations

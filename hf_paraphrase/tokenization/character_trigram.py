@@ -1,14 +1,14 @@
 r"""Builds character-trigram tokenizers: every window of three characters is a token.
 
-As in ParaNMT-50M (Wieting and Gimpel 2018, section 4.1, "Trigram"; Wieting et al. 2016, "Charagram"): a text gets one
-space before and one after it, and all windows of three characters, spaces included, are its tokens, `the cat` being
-` th`, `the`, `he `, `e c`, ` ca`, `cat`, `at `, after NFKC, lower case if asked for, and with collapsed white space.
+A text gets one space before and one after it, and all its windows of three characters are tokens (ParaNMT-50M,
+Wieting and Gimpel 2018, section 4.1; Charagram, Wieting et al. 2016). `the cat` has the tokens ` th`, `the`, `he `,
+`e c`, ` ca`, `cat`, `at `. Before, the text is normalized by NFKC, optionally lower-cased, and its white space is
+collapsed.
 
-No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
-each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
-character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
-every program that reads such files, but slowly. :class:`TrigramLookup` looks up all windows of a block of texts at
-once, with the same result.
+The `tokenizers` library has no part that makes overlapping tokens, so a chain of replacements writes every window
+out: it replaces each character c by three, `\1 c \2`. Then one rule for every letter x of the vocabulary replaces `\1`
+after x, and `\2` before x, by x. So every program that reads a `tokenizer.json` gives the exact tokens, but slowly.
+:class:`TrigramLookup` looks up all windows of a block of texts at once, with the same result.
 """
 
 from __future__ import annotations
@@ -32,39 +32,39 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 CONTROL_CHARS = "\x01\x02"
-"""Two control characters that are taken out of every text, because the tokenizer needs them for itself."""
-_BEFORE, _BEHIND = CONTROL_CHARS[0], CONTROL_CHARS[1]
+"""Two control characters that the tokenizer uses itself, and removes from every text."""
+_BEFORE, _BEHIND = CONTROL_CHARS
 _PLAIN = re.compile("[ -~\xa1-\u024f\u0400-\u052f]*").fullmatch
-"""Matches Latin and Cyrillic text, which Python normalises to the same in a sixth of the time."""
+"""Matches Latin and Cyrillic text, which Python normalizes faster, with the same result."""
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
 _CODE_POINTS = 0x110000
 _TABLE_SIZE = 1 << 24
-"""Entries of a table at most; beyond that trigrams are searched."""
+"""Maximum number of entries of a table; beyond that trigrams are searched."""
 
 
 def trigram_vocabulary(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
 ) -> list[str]:
-    """List the character trigrams of a text, the most frequent first and in order of code points among equals."""
+    """List the character trigrams of a text, the most frequent first, equally frequent ones by code points."""
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
 
 def trigram_counts(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = None
 ) -> dict[str, int]:
-    """Count the character trigrams of a text; take and order them as :func:`trigram_vocabulary`."""
+    """Count the character trigrams of a text, selected and ordered as by :func:`trigram_vocabulary`."""
     normalize = text_normalizer(lower_case=lower_case)
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     stream = iter(sentences)
     while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
         points, centres, _ = character_windows(block, normalize, lower_case=lower_case)
-        first, second, third = (points[centres + place].astype(np.int64) for place in (-1, 0, 1))
-        # One number of 21 bits per character, which sorts as the strings do.
+        first, second, third = (points[centres + shift].astype(np.int64) for shift in (-1, 0, 1))
+        # One number of 21 bits per character, in the order of the strings.
         packed = first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
         new_keys, new_counts = np.unique(packed, return_counts=True)
-        keys, where = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
-        counts = np.bincount(where, np.concatenate([counts, new_counts]), len(keys)).astype(np.int64)
+        keys, index = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
+        counts = np.bincount(index, np.concatenate([counts, new_counts]), len(keys)).astype(np.int64)
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_frequency][:max_size]
     mask = (1 << _CHARACTER_BITS) - 1
@@ -77,15 +77,15 @@ def trigram_counts(
 def build_character_trigram_tokenizer(
     trigrams: Iterable[str], *, lower_case: bool = True, skip_unknown: bool = False
 ) -> PreTrainedTokenizerFast:
-    """Build a tokenizer over a list of trigrams in the order of their ids, e.g. that of :func:`trigram_vocabulary`.
+    """Build a tokenizer from a list of trigrams in the order of their ids, e.g. from :func:`trigram_vocabulary`.
 
-    With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019);
-    otherwise each of them is the token `[UNK]`, id 1, as in ParaNMT-50M. Id 0 is `[PAD]`.
+    `skip_unknown` drops trigrams outside the vocabulary (Wieting et al. 2019). Otherwise each of them is the token
+    `[UNK]`, id 1 (ParaNMT-50M). Id 0 is `[PAD]`.
     """
     special = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     vocabulary = dict(special)
     for trigram in trigrams:
-        if len(trigram) != 3 or any(mark in trigram for mark in CONTROL_CHARS):
+        if len(trigram) != 3 or any(character in trigram for character in CONTROL_CHARS):
             raise ValueError(f"{trigram!r} is not a trigram of characters")
         vocabulary.setdefault(trigram, len(vocabulary))
     if len(vocabulary) == len(special):
@@ -95,7 +95,7 @@ def build_character_trigram_tokenizer(
 
 
 def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool) -> Tokenizer:
-    """Make the tokenizer whose normaliser, a chain of replacements, write every window out."""
+    """Make a tokenizer with a chain of replacements as its normalizer, which writes every window out."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     model: models.Model = models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
@@ -106,7 +106,7 @@ def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool
     steps = _text_steps(lower_case)
     steps.append(normalizers.Replace(Regex("(?=.)"), _BEFORE))
     steps.append(normalizers.Replace(Regex(f"(?<=[^{_BEFORE}])"), _BEHIND))
-    # The spaces round the text, and those inside it.
+    # The spaces before and after the text, and inside it.
     spaces = rf"\A{_BEFORE}|(?<= .){_BEFORE}|{_BEHIND}(?=. )|{_BEHIND}\z"
     steps.append(normalizers.Replace(Regex(spaces), " "))
     trigrams = vocabulary.keys() - {PAD_TOKEN, UNKNOWN_TOKEN}
@@ -119,7 +119,7 @@ def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
-    """Return the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
+    """Return the function that normalizes one text: NFKC, optional lower case, white space collapsed."""
     from tokenizers import normalizers
 
     normalize: Callable[[str], str] = normalizers.Sequence(_text_steps(lower_case)).normalize_str
@@ -129,11 +129,11 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
 def character_windows(
     texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int64]]:
-    """Find the windows of some texts, normalised as by :func:`text_normalizer`, which most texts do not need.
+    """Find the windows of some texts, normalized as by :func:`text_normalizer`.
 
     Returns:
-        The code points of all texts in a row, with a space before each text and one after; the places (windows,) of
-        the middle characters in it; and where the windows of each text begin (texts + 1,).
+        The concatenated code points of all texts, with a space before and after each text; the index in it of the
+        middle character of each window (windows,); and the first window of each text (texts + 1,).
     """
     cased = str.lower if lower_case else str
     plain = [
@@ -153,7 +153,7 @@ def character_windows(
 
 
 class TrigramLookup:
-    """Computes the ids that a character-trigram tokenizer gives, for many texts at once."""
+    """Computes the ids of a character-trigram tokenizer for many texts at once."""
 
     def __init__(
         self, tokenizer: Tokenizer, trigrams: dict[str, int], *, lower_case: bool, skip_unknown: bool
@@ -164,12 +164,12 @@ class TrigramLookup:
         self._normalize = text_normalizer(lower_case=lower_case)
         points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32)
         ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))
-        characters, numbers = np.unique(points, return_inverse=True)
-        # 0 stands for every character that is in no trigram, and for every pair that none begins with.
-        self._number = np.zeros(_CODE_POINTS, np.int32)
-        self._number[characters] = np.arange(1, len(characters) + 1)
+        characters, indices = np.unique(points, return_inverse=True)
+        # 0 is the index of all characters in no trigram, and of all pairs at the beginning of no trigram.
+        self._index = np.zeros(_CODE_POINTS, np.int32)
+        self._index[characters] = np.arange(1, len(characters) + 1)
         self._base = len(characters) + 1
-        first, second, third = numbers.reshape(-1, 3).T + 1
+        first, second, third = indices.reshape(-1, 3).T + 1
         pairs, rows = np.unique(first * self._base + second, return_inverse=True)
         self._table: NDArray[np.int32] | None = None
         if max(self._base, len(pairs) + 1) * self._base <= _TABLE_SIZE:
@@ -184,9 +184,9 @@ class TrigramLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
-        """Make the lookup of what :func:`build_character_trigram_tokenizer` made, or return None for any other.
+        """Make the lookup of a tokenizer by :func:`build_character_trigram_tokenizer`; return None for any other.
 
-        Further added tokens are allowed if they are cut out of the raw text wherever they stand.
+        It may have further added tokens if they match the raw text everywhere.
         """
         from tokenizers.models import BPE
 
@@ -197,7 +197,7 @@ class TrigramLookup:
                 return None
         vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
         skip_unknown = isinstance(tokenizer.model, BPE)
-        trigrams = {text: number for text, number in vocabulary.items() if text not in (PAD_TOKEN, UNKNOWN_TOKEN)}
+        trigrams = {text: index for text, index in vocabulary.items() if text not in (PAD_TOKEN, UNKNOWN_TOKEN)}
         if not trigrams or any(len(text) != 3 for text in trigrams):
             return None
         for lower_case in (True, False):
@@ -208,7 +208,7 @@ class TrigramLookup:
         return None
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Compute the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
+        """Compute the ids of some texts. It takes sixty bytes per character, so pass texts in blocks."""
         row = "\n".join(texts)
         if not any(token in row for token in self._special):
             return self._of_windows(texts)
@@ -218,14 +218,14 @@ class TrigramLookup:
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
         points, centres, offsets = character_windows(texts, self._normalize, lower_case=self.lower_case)
-        numbers = self._number[points]
-        pairs = numbers[centres - 1].astype(np.int64) * self._base + numbers[centres]
+        indices = self._index[points]
+        pairs = indices[centres - 1].astype(np.int64) * self._base + indices[centres]
         if self._table is not None:
-            ids = self._table[self._row[pairs], numbers[centres + 1]].astype(np.int64)
+            ids = self._table[self._row[pairs], indices[centres + 1]].astype(np.int64)
         else:
-            keys = pairs * self._base + numbers[centres + 1]
-            places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-            ids = np.where(self._keys[places] == keys, self._ids[places], -1)
+            keys = pairs * self._base + indices[centres + 1]
+            rows = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            ids = np.where(self._keys[rows] == keys, self._ids[rows], -1)
         unknown = ids < 0
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID
@@ -234,7 +234,7 @@ class TrigramLookup:
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
-    """Return, at little cost, whether a tokenizer may be one of trigrams."""
+    """Return quickly whether a tokenizer may be a character-trigram tokenizer."""
     expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
     return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 
@@ -243,5 +243,5 @@ def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:
     from tokenizers import Regex, normalizers
 
     lower = [normalizers.Lowercase()] if lower_case else []
-    marks = normalizers.Replace(Regex(f"[{CONTROL_CHARS}]"), "")
-    return [normalizers.NFKC(), *lower, marks, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    cleaning = normalizers.Replace(Regex(f"[{CONTROL_CHARS}]"), "")
+    return [normalizers.NFKC(), *lower, cleaning, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]

@@ -1,8 +1,8 @@
-"""Sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram from text, and tokenizers of folders.
+"""Subword tokenizers for sentence encoders: byte-pair encoding and Unigram from text, and tokenizers of folders.
 
-Text is normalised as for words (NFKC, curly apostrophes straightened, lower case if asked for) and split at white
-space, and every punctuation mark is a piece of its own. A space belongs to the piece after it (`▁word`). No special
-tokens are added to a sentence, because a token that is always there would count in every mean.
+Text is normalized as for words (NFKC, curly apostrophes straightened, optional lower case) and split at white space,
+and every punctuation mark is a separate piece. A space belongs to the piece after it (`▁word`). No special tokens are
+added to a sentence, because they would count in every mean.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 SPACE = "▁"
-"""What stands for the space before a word."""
+"""The character for the space before a word."""
 _PUNCTUATION = r"[^\s\p{Alphabetic}\p{M}\p{Nd}\p{Pc}▁]|_"
-r"""Every mark or symbol: what is not in `\w`, which is written out as that of JavaScript has ASCII letters only."""
-_REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
+r"""Every mark or symbol, `\W` written out because `\w` of JavaScript has ASCII letters only."""
+_REMEDY = "give a folder that train-tokenizer made, or the folder of a fast tokenizer (tokenizer.json)"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
-# A letter (of Linear B) that no text to learn from is expected to have.
-_MARK = "\U00010000"
+# A letter of Linear B, which training text does not have.
+_RARE_LETTER = "\U00010000"
 
 
 def train_encoder_bpe(
     sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True, min_frequency: int = 2
 ) -> PreTrainedTokenizerFast:
-    """Learn a byte-pair encoding (Sennrich, Haddow and Birch 2016) from sentences, which are streamed.
+    """Learn a byte-pair encoding (Sennrich, Haddow and Birch 2016) from a stream of sentences.
 
-    The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
-    by side `min_frequency` times.
+    `vocab_size`, the maximum number of pieces, includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if
+    they follow each other `min_frequency` times.
     """
     from tokenizers import Tokenizer, models, trainers
 
@@ -53,12 +53,11 @@ def train_encoder_bpe(
 def train_encoder_unigram(
     sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
-    """Learn a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
+    """Learn a Unigram model of pieces (Kudo 2018), which finds the most probable segmentation of a text.
 
-    The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
-
-    The library's trainer considers only strings that two different words have in common, so the most frequent word of
-    all would be cut up. Therefore it is shown each word once more with a letter after it, removed in the end.
+    The pieces differ from run to run, because the trainer of `tokenizers` is not deterministic and has no seed. It
+    considers only strings that two different words share, which would split the most frequent word. Therefore it also
+    reads each word with a rare letter after it; pieces with that letter are removed at the end.
     """
     from tokenizers import Tokenizer, models, trainers
 
@@ -68,18 +67,18 @@ def train_encoder_unigram(
     stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
-    except Exception as error:  # the library raises plain Exception
+    except Exception as error:  # the library raises a plain Exception
         if "not large enough" not in str(error):
             raise
         problem = f"{vocab_size} tokens are too few: the text has more different characters"
         raise InputError(problem, remedy="give a larger vocabulary size") from error
     parts = json.loads(tokenizer.to_str())
-    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
+    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _RARE_LETTER not in entry[0]]
     return _finished(Tokenizer.from_str(json.dumps(parts)), vocab_size)
 
 
 def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
-    """Sets what normalises a text, splits it into words, each marked with the space before it, and joins pieces."""
+    """Set the normalizer, the split into words with the space before each, and the decoder."""
     from tokenizers import pre_tokenizers
 
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
@@ -94,7 +93,7 @@ def _options(vocab_size: int) -> dict[str, Any]:
 
 
 def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
-    """Make a space part of the piece after it, which decoding undoes, and split off punctuation marks."""
+    """Make a space part of the piece after it, which decoding reverses, and split off punctuation marks."""
     from tokenizers import Regex, decoders, pre_tokenizers
 
     marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
@@ -104,7 +103,7 @@ def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> N
 
 
 def _with_text(sentences: Iterable[str]) -> Iterable[str]:
-    """Pass the sentences on if there is any text; the trainers crash without text."""
+    """Return the sentences if there is any text; the trainers crash without text."""
     stream = iter(sentences)
     for sentence in stream:
         if sentence.strip():
@@ -123,7 +122,7 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
         yield sentence
         pieces = tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(sentence))
         words.update(word for word, _ in pieces if word.startswith(SPACE))
-    yield from (word.removeprefix(SPACE) + _MARK for word in sorted(words))
+    yield from (word.removeprefix(SPACE) + _RARE_LETTER for word in sorted(words))
 
 
 def _finished(tokenizer: Tokenizer, vocab_size: int) -> PreTrainedTokenizerFast:
@@ -135,11 +134,11 @@ def _finished(tokenizer: Tokenizer, vocab_size: int) -> PreTrainedTokenizerFast:
 
 
 def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
-    """Open the tokenizer in a folder, whatever its kind, for the use of a sentence encoder.
+    """Open any fast tokenizer in a folder for a sentence encoder.
 
-    It adds no special tokens any more (`[CLS]` or `</s>` would count in every mean), truncates nothing and pads on the
-    right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
-    vocabulary. Apart from that it gives the ids that it gave before.
+    The result adds no special tokens (`[CLS]` or `</s>` would count in every mean), does not truncate and pads on the
+    right. A tokenizer without padding or unknown token, such as byte-level BPE, gets `[PAD]` or `[UNK]`. All other ids
+    stay the same.
     """
     from tokenizers import Tokenizer
 
@@ -151,12 +150,12 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     given = open_tokenizer_folder(path)
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
-    # A tokenizer with two tokens of one id is saved with one of them, and may not open again.
+    # A tokenizer with two tokens of one id is saved with one token, and may not open again.
     with wrap_load_errors("the tokenizer", path, _REMEDY):
         parts = json.loads(given.backend_tokenizer.to_str())
         parts.update(post_processor=None, truncation=None, padding=None)
         backend = Tokenizer.from_str(json.dumps(parts))
-    # A class of its own might put the additions back whenever it is opened.
+    # Another class might add the special tokens again on opening.
     tokenizer = as_fast_tokenizer(
         backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN
     )

@@ -1,4 +1,4 @@
-"""Chooses the array operations that compute the ids of a tokenizer, and falls back to the tokenizer itself."""
+"""Computes the ids of many texts by array operations if they equal the tokenizer's, else by the tokenizer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .character_trigram import TrigramLookup
 from .ragged_ids import TokenIds, library_ids
 from .span_cache import SpanCache
 
-_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 Lookup = Callable[[Sequence[str]], TokenIds]
 """Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
 
 
 def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
-    """Make the lookup of a tokenizer, or return None where it must do the work itself."""
+    """Make the lookup of a tokenizer, or return None if the tokenizer itself must compute the ids."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)
@@ -32,13 +32,13 @@ def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:
-    """Return the state of a tokenizer that its lookup depends on, in some microseconds."""
+    """Return the state of a tokenizer that its lookup depends on, within microseconds."""
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
     return (
         backend.get_vocab_size(with_added_tokens=False),
         [getattr(backend.model, name, None) for name in ("unk_token", "dropout", "alpha", "nbest_size")],
-        # They can be added, not changed nor removed.
+        # Tokens can be added, but not changed or removed.
         len(backend.get_added_tokens_decoder()),
         _state_of_normalizer(backend.normalizer),
         *(part and part.__getstate__() for part in (backend.pre_tokenizer, backend.post_processor)),
@@ -48,36 +48,35 @@ def state_of(backend: Any) -> tuple[Any, ...]:
 def _state_of_normalizer(normalizer: Any) -> Any:
     kind = type(normalizer).__name__
     if kind == "Sequence":
-        return [_state_of_normalizer(normalizer[place]) for place in range(len(normalizer))]
-    # The state of SentencePiece's is a table of 200 kB.
+        return [_state_of_normalizer(normalizer[index]) for index in range(len(normalizer))]
+    # The state of SentencePiece's normalizer is a table of 200 kB.
     return kind if kind == "Precompiled" else normalizer and normalizer.__getstate__()
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special_tokens: bool = False) -> TokenIds:
-    """Compute the ids of texts by a lookup, or by the tokenizer if there is no lookup; both are equal."""
+    """Compute the ids of texts by a lookup, or by the tokenizer if there is no lookup, with the same result."""
     if lookup is not None:
         return lookup(texts)
     return TokenIds.of_lists(library_ids(backend, texts, special_tokens=special_tokens))
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:
-    """Make a list of one text or several; arrays and columns of strings are as good as lists."""
-    # A tokenizer would take a pair of strings for two sentences to be joined, and the letters of a string for texts.
+    """Make a list of one text or several, also from arrays and columns of strings."""
+    # A tokenizer would join a pair of strings, and read the letters of a string as texts.
     if isinstance(texts, str):
         texts = [texts]
     if isinstance(texts, bytes | Mapping | Set) or hasattr(texts, "columns") or not isinstance(texts, Iterable):
         raise TypeError(f"texts is {_described(texts)}, not a string or a sequence of strings")
-    # The items of an Arrow array are no strings of Python.
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)
     if not all(issubclass(kind, str) for kind in set(map(type, listed))):
-        place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
-        raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")
+        row = next(row for row, text in enumerate(listed) if not isinstance(text, str))
+        raise TypeError(f"texts[{row}] is {_described(listed[row])}, not a string")
     try:
         "".join(listed).encode()  # fast compared with tokenizing
     except UnicodeEncodeError:
-        # `tokenizers` calls such a text no input at all, and does not say which one it is.
-        place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))
-        raise TypeError(f"texts[{place}] is {_described(listed[place])}, which has a lone surrogate") from None
+        # The error of `tokenizers` does not name the text.
+        row = next(row for row, text in enumerate(listed) if _SURROGATE.search(text))
+        raise TypeError(f"texts[{row}] is {_described(listed[row])}, which has a lone surrogate") from None
     return listed
 
 

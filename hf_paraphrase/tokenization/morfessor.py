@@ -1,10 +1,9 @@
-"""Morfessor Baseline, learnt from text and carried over to a fast tokenizer.
+"""Morfessor Baseline, learnt from text and converted to a fast tokenizer.
 
 Morfessor Baseline (Creutz and Lagus 2002; Virpioja et al. 2013) finds the lexicon of morphs that describes a list of
-words, and itself, in the fewest bits. Its training is that of the package `morfessor`. Its Viterbi search without
-smoothing gives a morph of count c the cost log(tokens + boundaries) - log(c), where tokens and boundaries are those of
-all morphs and words it was trained on. A Unigram model whose scores are the negative costs makes the same choice for
-every word.
+words, and itself, in the fewest bits. The package `morfessor` trains it. Its Viterbi search without smoothing gives a
+morph of count c the cost log(tokens + boundaries) - log(c), with the numbers of morph tokens and of word boundaries in
+its training data. A Unigram model with the negative costs as scores segments every word in the same way.
 """
 
 from __future__ import annotations
@@ -31,21 +30,23 @@ DAMPENINGS: dict[str, Callable[[int], int]] = {
     "log": lambda count: round(math.log2(count + 1)),
     "ones": lambda count: 1,
 }
-"""How often a word counts in training that the text has so often: `none` learns from tokens, `ones` from types."""
+"""Training counts of a word from its count in the text: `none` learns from tokens, `ones` from types."""
 FINISH_THRESHOLD = 0.005
-"""Training ends when a round over all words saves fewer nats than this, a word: the default of Morfessor."""
+"""Training ends when a round over all words saves fewer nats per word than this, Morfessor's default."""
 LONGEST = 30
-"""Characters in a morph at most: the `maxlen` of Morfessor's search, which finds no longer one."""
+"""Maximum number of characters of a morph, the `maxlen` of Morfessor's search."""
 _LAST_RESORT = -1e5
 MORFESSOR_WORDS = r"[^\W_]+|[^\w\s]|_"
 
 
 @dataclass(frozen=True)
 class Morphs:
-    """A Morfessor Baseline model, as far as it is needed to segment: the morphs with their numbers of tokens.
+    """A Morfessor Baseline model for segmentation: the morphs with their counts.
 
-    `boundaries` is the number of word tokens, `words` that of different words, `rounds` how often training went over
-    all of them.
+    Attributes:
+        boundaries: The number of word tokens.
+        words: The number of different words.
+        rounds: The number of training rounds over all words.
     """
 
     counts: dict[str, int]
@@ -60,21 +61,21 @@ class Morphs:
 
 
 def word_splitter(*, lower_case: bool) -> Tokenizer:
-    """Make a tokenizer without vocabulary that normalizes text and cuts it into words and punctuation marks.
+    """Make a tokenizer without vocabulary that normalizes text and splits it into words and punctuation marks.
 
-    As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
+    As in Morfessor, a morph is the same token at the beginning of a word and inside a word.
     """
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
-    # Half as fast again as splitting at spaces and then at punctuation, with the same result.
+    # Faster than splitting at spaces and then at punctuation, with the same result.
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(MORFESSOR_WORDS), behavior="removed", invert=True)
     return tokenizer
 
 
 def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter[str]:
-    """Count the words of a text as :func:`word_splitter` cuts it; the text is streamed."""
+    """Count the words of a streamed text, split by :func:`word_splitter`."""
     splitter = word_splitter(lower_case=lower_case)
     normalizer, pre_tokenizer = splitter.normalizer, splitter.pre_tokenizer
     counts: Counter[str] = Counter()
@@ -86,13 +87,13 @@ def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter
 def learn_morphs(
     counts: Mapping[str, int], *, dampening: str = "none", min_frequency: int = 1, seed: int = 0
 ) -> Morphs:
-    """Train Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
+    """Train Morfessor Baseline by its recursive algorithm on words and their counts.
 
-    Frequencies are dampened by one of :data:`DAMPENINGS`; words below `min_frequency` are left out. The seed is that
-    of the order in which the words are gone over, which is drawn again in every round.
+    Counts are dampened by one of :data:`DAMPENINGS`; words below `min_frequency` are left out. The seed determines the
+    order of the words, which is drawn again in every round.
     """
     modify = DAMPENINGS[dampening]
-    # In a fixed order, because the order of training is drawn from it.
+    # Sorted, because the order of training is drawn from this order.
     data = [(modify(counts[word]), word) for word in sorted(counts) if counts[word] >= min_frequency]
     if not data:
         problem = f"no word occurs {min_frequency} times" if counts else "no text to learn morphs from"
@@ -103,7 +104,7 @@ def learn_morphs(
     from morfessor.baseline import BaselineModel
 
     model, boundaries = BaselineModel(), sum(count for count, _ in data)
-    # It writes no dots, and leaves the random state of the caller as it is.
+    # Morfessor draws from the global random state and writes dots.
     shown, state = utils.show_progress_bar, random.getstate()
     utils.show_progress_bar = False
     random.seed(seed)
@@ -113,7 +114,7 @@ def learn_morphs(
             previous = cost
             _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
             log(f"round {rounds}: {cost:,.0f} nats")
-            # As in `train_batch`, whose first round never is the last.
+            # As in `train_batch`, the first round is never the last.
             if rounds > 1 and cost >= previous - FINISH_THRESHOLD * boundaries:
                 break
     finally:
@@ -125,25 +126,26 @@ def learn_morphs(
 def morfessor_tokenizer(
     morphs: Morphs, alphabet: Iterable[str] = (), *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
-    """Carry a Morfessor Baseline model over to a fast tokenizer.
+    """Convert a Morfessor Baseline model to a fast tokenizer.
 
-    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that characters in a row
-    that are neither morphs nor in the alphabet are one `[UNK]`; of segmentations with equal cost either may win. Id 0
-    is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the alphabet:
-    characters to know though they are not morphs, e.g. those of rare words that were left out of training.
+    The tokens of a word equal `BaselineModel.viterbi_segment(word, addcount=0)`, except that consecutive characters
+    that are neither morphs nor in the alphabet become one `[UNK]`, and that segmentations of equal cost may differ.
+    Id 0 is `[PAD]`, id 1 is `[UNK]`. The morphs follow, the most frequent first, and then other characters of the
+    alphabet, e.g. of rare words that were left out of training.
     """
     from tokenizers.models import Unigram
 
-    # Longer ones, which only training can find, Morfessor's search does not give.
-    known = {morph: count for morph, count in morphs.counts.items() if len(morph) <= LONGEST}
-    if not known:
+    # Training can find longer morphs, but Morfessor's search returns none.
+    counts = {morph: count for morph, count in morphs.counts.items() if len(morph) <= LONGEST}
+    if not counts:
         raise InputError("the model has no morphs", remedy="train it on more words")
     total = math.log(morphs.tokens + morphs.boundaries)
     vocabulary = [(PAD_TOKEN, 0.0), (UNKNOWN_TOKEN, 0.0)]
-    # Written as Morfessor computes its costs, so that they are equal to the last bit.
-    vocabulary += [(morph, -(total - math.log(known[morph]))) for morph in sorted(known, key=lambda m: (-known[m], m))]
+    # In the order of Morfessor's operations, so that the costs are equal to the last bit.
+    ranked = sorted(counts, key=lambda morph: (-counts[morph], morph))
+    vocabulary += [(morph, -(total - math.log(counts[morph]))) for morph in ranked]
     letters = {letter for morph in morphs.counts for letter in morph} | set("".join(alphabet))
-    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - known.keys())]
+    vocabulary += [(letter, _LAST_RESORT) for letter in sorted(letters - counts.keys())]
     backend = word_splitter(lower_case=lower_case)
     backend.model = Unigram(vocabulary, 1, False)
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)

@@ -1,4 +1,4 @@
-"""The token ids of many texts, laid end to end."""
+"""The token ids of many texts in one array."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TOKENS_PER_COUNT = 1 << 22
 
 
 class TokenIds(NamedTuple):
-    """The token ids of several texts, laid end to end: text i has the ids from `offsets[i]` up to `offsets[i + 1]`."""
+    """The concatenated token ids of several texts: text i has the ids from `offsets[i]` up to `offsets[i + 1]`."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[int]]) -> TokenIds:
-        """Lay lists of ids end to end."""
+        """Concatenate lists of ids."""
         offsets = ends_of(np.fromiter(map(len, lists), np.int64, len(lists)))
         return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(offsets[-1])), offsets)
 
@@ -38,24 +38,24 @@ class TokenIds(NamedTuple):
         return np.diff(self.offsets)
 
     def part(self, first: int, last: int) -> TokenIds:
-        """Take the texts from `first` up to `last`, or to the end if there are fewer."""
+        """Return the texts from `first` up to `last`, or to the end if there are fewer."""
         if first == 0 and last >= len(self.offsets) - 1:
             return self
         offsets = self.offsets[first : last + 1]
         return TokenIds(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def of_texts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
+        """Return the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
         first = self.offsets[rows]
         return self.ids[ranges(first, self.offsets[rows + 1] - first)]
 
     def take(self, rows: NDArray[np.int64]) -> TokenIds:
-        """Take some texts in the order of `rows` (rows,)."""
+        """Return some texts in the order of `rows` (rows,)."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         return TokenIds(self.of_texts(rows), ends_of(lengths))
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Pad some texts on the right: the ids and which of them are of the text, both (rows, length at least 1)."""
+        """Pad some texts on the right; return their ids and the mask of their tokens, both (rows, length >= 1)."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
         ids = np.full(mask.shape, pad_token_id, np.int64)
@@ -63,14 +63,14 @@ class TokenIds(NamedTuple):
         return ids, mask
 
     def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
-        """Put the ids of each text of another block, increased by `offset`, after those of the same text here."""
+        """Append to each text the ids of the same text of another block, increased by `offset`."""
         texts = len(self.offsets) - 1
         both = TokenIds.joined([self, TokenIds(other.ids + offset, other.offsets)])
         ids, offsets = both.take(np.arange(2 * texts).reshape(2, texts).T.ravel())
         return TokenIds(ids, offsets[::2])
 
     def merged(self, others: TokenIds, rows: NDArray[np.bool_]) -> TokenIds:
-        """Put other texts between these; `rows` (texts of both,), bool, says where they are to stand."""
+        """Insert other texts; `rows` (texts of both,) is True where a text of `others` goes."""
         order = np.empty(len(rows), np.int64)
         order[~rows] = np.arange(len(self.offsets) - 1)
         order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)
@@ -78,14 +78,14 @@ class TokenIds(NamedTuple):
 
 
 def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = False) -> list[list[int]]:
-    """Ask `tokenizers` for the ids of texts, without padding or truncation."""
+    """Compute the ids of texts with `tokenizers`, without padding or truncation."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return [item.ids for item in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
 
 
 def id_counts(ids: NDArray[np.integer], vocab_size: int) -> NDArray[np.int64]:
-    """Count how often each id occurs (vocabulary,); memory stays small where the ids (tokens,) are on the disk."""
+    """Count each id (vocabulary,); memory stays small even if the ids (tokens,) are on disk."""
     total = np.zeros(vocab_size, np.int64)
     for start in range(0, len(ids), _TOKENS_PER_COUNT):
         total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocab_size)
@@ -93,7 +93,7 @@ def id_counts(ids: NDArray[np.integer], vocab_size: int) -> NDArray[np.int64]:
 
 
 def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
-    """Return where each of some things laid end to end begins, and the end (things + 1,)."""
+    """Return the start of each part of a concatenation from the lengths of the parts, and the end (parts + 1,)."""
     return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
 
 

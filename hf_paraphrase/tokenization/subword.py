@@ -1,4 +1,4 @@
-"""Byte-pair encoding for translation, joint or of each side, raw text in and raw text out."""
+"""Byte-pair encoding for translation, with a joint or two separate vocabularies; it reads and writes raw text."""
 
 from __future__ import annotations
 
@@ -25,18 +25,17 @@ _TYPOGRAPHY = {
     "–": "-",
     r"[\u00a0\u202f](?=[%:;?!])": "",
 }
-"""Typographic marks, and what stands for them in text that was normalised as Moses does, whatever its language."""
+"""Typographic characters and their replacements by Moses in text of every language."""
 
 
 def train_bpe_tokenizer(
     texts: Iterable[str], vocab_size: int, *, lowercase: bool = False, max_length: int = 1_000
 ) -> PreTrainedTokenizerFast:
-    """Learn a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and loses nothing.
+    """Learn a BPE tokenizer (Sennrich et al. 2016) that splits as Moses does and decodes exactly.
 
-    Typographic quotes and dashes become plain ones, as in the normalised text that models are trained on. A space is
-    part of the unit that follows it (`▁word`) and punctuation is split off without one, so that decoding
-    is exact: joining units and turning `▁` into a space restores that text, which Moses' detokeniser only guesses.
-    The end token is appended to every sequence. `vocab_size` bounds the units, the four special ones included.
+    Typographic quotes and dashes become plain ones, as in the normalized training text. A space belongs to the token
+    after it (`▁word`) and punctuation is split off without one, so that decoding restores the text. The end token is
+    appended to every sequence. `vocab_size` includes the four special tokens.
     """
     return PreTrainedTokenizerFast(
         tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase), model_max_length=max_length, **_SETTINGS
@@ -51,7 +50,7 @@ def train_separate_bpe_tokenizer(
     lowercase: bool = False,
     max_length: int = 1_000,
 ) -> RnnSearchTokenizer:
-    """Learn a BPE tokenizer for each side, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
+    """Learn two BPE tokenizers, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
     return RnnSearchTokenizer(
@@ -65,7 +64,7 @@ def train_separate_bpe_tokenizer(
 def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     steps: list[normalizers.Normalizer] = [
-        # First of all, for NFKC parts an accent from its space and makes all spaces one.
+        # First, because NFKC separates an accent from its space and makes all spaces equal.
         *(normalizers.Replace(Regex(mark), plain) for mark, plain in _TYPOGRAPHY.items()),
         normalizers.NFKC(),
     ]
@@ -82,7 +81,7 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
     )
     tokenizer.train_from_iterator(texts, trainer)
     if tokenizer.get_vocab_size() <= 4:
-        raise InputError("no text to learn sub-word units from", remedy="give sentences with text")
+        raise InputError("no text to learn subwords from", remedy="give sentences with text")
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"$A {END}", pair=f"$A {END} $B {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
     )

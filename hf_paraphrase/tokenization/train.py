@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-tokenizer`: text in, a fast tokenizer for sentence encoders out."""
+"""The command `train-tokenizer`: learns a fast tokenizer for sentence encoders from text."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 KINDS = {
     "word": "one token per word, every punctuation mark by itself",
-    "bpe": "sub-words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
-    "unigram": "sub-words by a Unigram model (Kudo 2018)",
+    "bpe": "subwords by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
+    "unigram": "subwords by a Unigram model (Kudo 2018)",
     "morfessor": "morphs by Morfessor Baseline (Creutz and Lagus 2002), as a Unigram model",
 }
 _SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
 _MEASURED = 10_000
 
 Corpora = Sequence[Callable[[], Iterator[str]]]
-"""What streams the sentences of each corpus."""
+"""For each corpus a function that streams its sentences."""
 
 
 @dataclass(kw_only=True)
@@ -44,8 +44,8 @@ class TrainTokenizerSettings(Settings):
 
     output: str = setting("output tokenizer folder")
     kind: str = setting(
-        "word (one token per word); sub-words: bpe (byte-pair encoding) or unigram (not deterministic); or morfessor "
-        "(morphs by Morfessor Baseline, paper 003; the word counts of the text must fit into memory)",
+        "word (one token per word); subwords: bpe (byte-pair encoding) or unigram (not deterministic); or morfessor "
+        "(morphs by Morfessor Baseline, as in Sjöblom et al. 2018; the word counts of the text must fit into memory)",
         "word",
         choices=list(KINDS),
     )
@@ -65,7 +65,7 @@ class TrainTokenizerSettings(Settings):
     )
     vocab_size: int | None = setting(
         "maximum number of tokens, including [PAD] and [UNK]; 0 for all words; not for morfessor, which finds the "
-        "number of morphs itself [default: 200000 words or 10000 sub-words]",
+        "number of morphs itself [default: 200000 words or 10000 subwords]",
         None,
         at_least=0,
         at_most=10_000_000,
@@ -124,7 +124,7 @@ class TrainTokenizerSettings(Settings):
 
 @recipe(TrainTokenizerSettings)
 def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast:
-    """Learn a tokenizer from text and write its folder, with card and record."""
+    """Learn a tokenizer from text and write its folder with a card and a record."""
     from .word_level import save_tokenizer
 
     corpora = _corpora_of(settings.text, settings.pairs)
@@ -139,46 +139,45 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         sentences = _balanced(corpora, settings.corpus_exponent, settings.seed)
         with naming(inputs[0]):
             tokenizer, learnt = _learn(settings, (sentence for sentence, _ in zip(sentences, counter, strict=False)))
-        number, name = next(counter), Path(settings.output).name
-        results = {"sentences": number, "vocabulary": len(tokenizer), **learnt, **_measure(tokenizer, corpora)}
+        num_sentences, name = next(counter), Path(settings.output).name
+        results = {"sentences": num_sentences, "vocabulary": len(tokenizer), **learnt, **_measure(tokenizer, corpora)}
         save_tokenizer(tokenizer, artefact.staging)
         about = {
             "languages": ["en"] if settings.kind == "word" and settings.split_contractions else [],
             "title": name,
             "name": name,
             "description": KINDS[settings.kind],
-            "sources": ", ".join(to_path(item).name for item in inputs),
+            "sources": ", ".join(to_path(path).name for path in inputs),
         }
         card = Card("tokenizer", settings.record() | results | about, kind="model_cards", report=True)
         artefact.finish(results=results, card=card)
-    log(
-        f"{settings.kind}: {len(tokenizer)} tokens from {number} sentences; {results['tokens_per_sentence']:.2f} "
-        f"tokens per sentence, {100 * results['unknown_share']:.2f} % unknown"
-    )
+    per_sentence, unknown = results["tokens_per_sentence"], 100 * results["unknown_share"]
+    log(f"{settings.kind}: {len(tokenizer)} tokens from {num_sentences} sentences")
+    log(f"{per_sentence:.2f} tokens per sentence, {unknown:.2f} % unknown")
     log(f"tokenizer saved to {settings.output}; use it with: train-encoder --tokenizer {settings.output}")
     return tokenizer
 
 
 def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
-    """Return what streams the sentences of each corpus: a file, a folder, or all sides of bitext in a language."""
+    """Return the streams of the corpora: each file, each folder, and in bitext all sentences of each language."""
 
     def lines(path: str) -> Iterator[str]:
         return (line for _, line in numbered_lines(Path(path)))
 
     def sides(parts: Sequence[tuple[PairRows, int]]) -> Iterator[str]:
-        for rows, number in parts:
+        for rows, side in parts:
             for _, batch in rows.batches(rows.sides):
-                yield from rows.texts(batch)[number]
+                yield from rows.texts(batch)[side]
 
     by_corpus: dict[str, list[tuple[PairRows, int]]] = {}
     for folder in pairs:
         rows = PairRows(folder)
-        for number, name in enumerate(rows.sides):
+        for side, name in enumerate(rows.sides):
             corpus = folder
             if f"{name}_lang" in rows.columns:
                 first = next(rows.rows.batches([f"{name}_lang"], stop=1))
                 corpus = first.column(0)[0].as_py() or folder
-            by_corpus.setdefault(corpus, []).append((rows, number))
+            by_corpus.setdefault(corpus, []).append((rows, side))
     return [*(partial(lines, path) for path in text), *(partial(sides, parts) for parts in by_corpus.values())]
 
 
@@ -197,7 +196,7 @@ def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
 def _learn(
     settings: TrainTokenizerSettings, sentences: Iterable[str]
 ) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
-    """Learn a tokenizer; of morphs also returns the vocabulary sizes before and after, paper 003's Table 8."""
+    """Learn a tokenizer; for morphs also return the vocabulary sizes of Sjöblom et al. (2018), Table 8."""
     from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
     from .word_level import build_word_level_tokenizer, sentence_vocabulary
 

@@ -1,10 +1,9 @@
-"""Builds word-level tokenizers: one token a word, unknown words one common token.
+"""Builds word-level tokenizers: one token per word, and one common token for unknown words.
 
-Text is normalised (NFKC, curly apostrophes straightened, lower case if asked for), split at white space, and every
-punctuation mark is a token of its own. English contractions can be split as the Penn Treebank does it (`do n't`,
-`it 's`), which is how the words of GloVe and PARAGRAM vectors are written; or all words can be those of the Penn
-Treebank (:data:`TREEBANK_WORDS`). No special tokens are added to a sentence,
-because a token that is always there would count in every mean.
+Text is normalized (NFKC, curly apostrophes straightened, optional lower case), split at white space, and every
+punctuation mark is a separate token. Optionally English contractions are split as in the Penn Treebank (`do n't`,
+`it 's`), like the words of GloVe and PARAGRAM vectors, or the whole text is (:data:`TREEBANK_WORDS`). No special
+tokens are added to a sentence, because they would count in every mean.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ PAD_ID = 0
 UNKNOWN_ID = 1
 
 DIGITS = ("keep", "zero", "remove")
-"""What can be done with digits before text is split (paper 002, section 3.4): nothing, a 0 for each, or leave them
-out."""
+"""Treatments of digits before text is split (Grégoire and Langlais 2017, section 3.4): keep, replace by 0, remove."""
 _DIGITS = {"zero": "0", "remove": ""}
 _WORDS = r"\w+|[^\w\s]"
 ABBREVIATIONS = (
@@ -37,7 +35,7 @@ ABBREVIATIONS = (
     r"|vol|ave|blvd|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|ala|ariz|calif|colo|conn|fla|kan|mich|minn|okla|pa"
     r"|tenn|tex|va|wis"
 )
-"""Words that keep their period, as a pattern; `no.`, `ill.` and others that end sentences as often are not there."""
+"""Words with a period, as a pattern, without words such as `no.` and `ill.` that often end sentences."""
 
 _ALONE = r"""[;@#$%&?!\[\](){}<>"“”„«»–—€£¥]"""
 _SEPARATOR = r"[:,](?!\d)"
@@ -54,18 +52,18 @@ _JOINED = (
     r"(?<!\w)(?i:can(?=not(?!\w))|d(?='ye(?!\w))|gim(?=me(?!\w))|gon(?=na(?!\w))|got(?=ta(?!\w))|lem(?=me(?!\w))"
     r"|more(?='n(?!\w))|wan(?=na\z))|\A(?i:'t(?=(?:is|was)(?!\w)))"
 )
-"""The first parts of words that are two (`can` of `cannot`)."""
+"""The first parts of words that are split in two (`can` of `cannot`)."""
 TREEBANK_WORDS = (
     rf"{_DOUBLE}|{_ALONE}|{_SEPARATOR}|{_ABBREVIATED}|{_JOINED}|{_CLITIC}|{_PERIOD}"
     rf"|(?:(?!{_ALONE}|{_SEPARATOR}|{_DOUBLE}|{_PERIOD}|{_CLITIC}).)+"
 )
-"""The words of the Penn Treebank in a piece without white space, each a match, in the notation of Oniguruma.
+"""A pattern of Oniguruma that matches each Penn Treebank word in a piece without white space.
 
 `well-known`, `1.5`, `3,000`, `and/or` and `U.S.` are one word each; punctuation, brackets, quotes, `$`, `%`, `--` and
-`...` are words of their own; `don't` is `do n't`, `it's` is `it 's`, `cannot` is `can not`. The rules are those of
-MacIntyre's script `tokenizer.sed`, as NLTK's `TreebankWordTokenizer` has them, with three differences: a period is
-split off at the end of every piece, not of the text alone, but for that of an acronym, an initial and one of
-:data:`ABBREVIATIONS`; quotes stay as they are written; quotes, dashes and currency signs beyond ASCII are words, too.
+`...` are separate words; `don't` is `do n't`, `it's` is `it 's`, `cannot` is `can not`. The rules follow MacIntyre's
+script `tokenizer.sed` and NLTK's `TreebankWordTokenizer`, with three differences. A period is split off at the end of
+every piece, except from acronyms, initials and :data:`ABBREVIATIONS`. Quotes are not changed. Quotes, dashes and
+currency signs beyond ASCII are words, too.
 """
 _CONTRACTIONS = r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|"
 
@@ -80,9 +78,9 @@ def sentence_vocabulary(
     min_frequency: int = 1,
     max_size: int | None = None,
 ) -> list[str]:
-    """List the words of a text, the most frequent first and in alphabetical order among equals.
+    """List at most `max_size` words of a text, the most frequent first, equally frequent ones alphabetically.
 
-    Words are split as :func:`build_word_level_tokenizer` does. At most `max_size` are listed, without special tokens.
+    Words are split as by :func:`build_word_level_tokenizer`.
     """
     from tokenizers.trainers import WordLevelTrainer
 
@@ -103,11 +101,16 @@ def build_word_level_tokenizer(
     treebank: bool = False,
     digits: str = "keep",
 ) -> PreTrainedTokenizerFast:
-    """Build a tokenizer over a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
+    """Build a tokenizer from a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
 
-    The words have ids from 2 in their order; repeated ones are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`. Text is
-    lower-cased, English contractions or everything split in the manner of the Penn Treebank, and each digit, of any
-    script, treated as one of :data:`DIGITS` says.
+    Id 0 is `[PAD]`, id 1 is `[UNK]`, and the words have ids from 2 in their order, without repeated ones.
+
+    Args:
+        words: The words.
+        lower_case: Whether text is lower-cased.
+        contractions: Whether English contractions are split as in the Penn Treebank.
+        treebank: Whether all words are split as in the Penn Treebank.
+        digits: The treatment of digits of any script, one of :data:`DIGITS`.
     """
     vocabulary = {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     for word in words:
@@ -119,7 +122,7 @@ def build_word_level_tokenizer(
 
 
 def basic_normalizer(*, lower_case: bool, digits: str = "keep") -> normalizers.Sequence:
-    """Make what normalises text: NFKC, curly apostrophes straightened, lower case if asked for, digits replaced."""
+    """Make the normalizer: NFKC, curly apostrophes straightened, optional lower case, digits replaced."""
     from tokenizers import Regex, normalizers
 
     steps = [normalizers.NFKC(), normalizers.Replace("\u2019", "'")]
@@ -146,7 +149,7 @@ def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTo
 def reachable_words(
     words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, treebank: bool = False
 ) -> list[str]:
-    """Keep the words that a tokenizer with these settings can produce: not `London` where text is lower-cased."""
+    """Return the words that a tokenizer with these settings can produce: not `London` if text is lower-cased."""
     tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
 
     def is_reachable(word: str) -> bool:
@@ -159,7 +162,7 @@ def reachable_words(
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:
-    """Save a tokenizer so that transformers 4 and 5 both open it: 4 does not know the class name that 5 writes."""
+    """Save a tokenizer for transformers 4 and 5; version 4 does not know the class name that version 5 writes."""
     tokenizer.save_pretrained(folder)
     if not tokenizer.is_fast:
         return

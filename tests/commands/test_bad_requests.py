@@ -60,7 +60,7 @@ REQUESTS = {
     "prepare comparable --bitext {bitext} --sentences 9999 --output out": "groups of translations, and 94 are left",
     # Engines and parts.
     f"score --shard 5/4 {PAIRS}": "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)",
-    f"score --shard 2/9999 {PAIRS}": "--shard 2/9999: there are only 1 shards (use fewer parts,",
+    f"score --shard 2/9999 {PAIRS}": "--shard 2/9999: the job has only 1 shards (use fewer parts,",
     f"score --shard 2/4 --overwrite {PAIRS}": "--overwrite",
     f"score --ray-cpus 2 {PAIRS}": "--ray-cpus is for --engine ray",
     f"score --engine ray --workers 2 {PAIRS}": "--workers is for --engine local",

@@ -17,7 +17,7 @@ from hf_paraphrase.tokenization import span_cache
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.fast_tokenize import lookup_for
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
-from hf_paraphrase.tokenization.span_cache import SpanCache, runs_are_separable
+from hf_paraphrase.tokenization.span_cache import SpanCache, has_separable_spans
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 ADDED = ["[PAD]", "[UNK]", "<mask>"]
@@ -261,17 +261,17 @@ def test_special_tokens_stand_around_every_text_if_they_are_asked_for(processor)
 def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, monkeypatch):
     _, tokenizer = lookups("none", "byte-level", "bpe")
     lookup = SpanCache.for_tokenizer(tokenizer)
-    monkeypatch.setattr(span_cache, "REMEMBERED", limit)
+    monkeypatch.setattr(span_cache, "MAX_CHARACTERS", limit)
     for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
-        before = lookup._known.characters
+        before = lookup._cached.characters
         assert_equal_ids(lookup, tokenizer, texts)
         runs = {run for text in texts for run in re.findall(" *[^ ]+| +", text)}
-        assert lookup._known.characters <= sum(map(len, runs)) + (before if before <= limit else 0)
+        assert lookup._cached.characters <= sum(map(len, runs)) + (before if before <= limit else 0)
 
 
 def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
     _, tokenizer = lookups("nfkc", "metaspace", "unigram")
-    monkeypatch.setattr(span_cache, "REMEMBERED", 300)
+    monkeypatch.setattr(span_cache, "MAX_CHARACTERS", 300)
     generator = np.random.default_rng(0)
     words = [f"{first}{second}{end}" for first in "abcdef" for second in "tehz" for end in range(40)]
     blocks = [[" ".join(generator.choice(words, 6)) for _ in range(1 + number % 9)] for number in range(160)]
@@ -324,7 +324,7 @@ def plain():
 )
 def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_library(name, part):
     tokenizer = plain()
-    assert runs_are_separable(tokenizer)
+    assert has_separable_spans(tokenizer)
     setattr(tokenizer, name, part)
     assert SpanCache.for_tokenizer(tokenizer) is None
 
@@ -342,4 +342,4 @@ def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_libr
 def test_an_added_token_that_may_cross_two_runs_is_not_safe(token, safe):
     made = plain()
     made.add_tokens([token])
-    assert runs_are_separable(made) == safe
+    assert has_separable_spans(made) == safe
