@@ -972,7 +972,7 @@ def train_tokenizer(
     license: str | None = None,
     overwrite: bool = False,
 ) -> PreTrainedTokenizerFast:
-    """Learn a tokenizer from text and write its folder, with card and record."""
+    """Learn a tokenizer from text and write its folder with a card and a record."""
 
 def env(*, json: bool = False) -> Environment:
     """Return the versions of Python and of the main packages, the processor and the accelerators."""

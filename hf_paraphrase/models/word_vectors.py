@@ -119,7 +119,8 @@ class AveragingModel(WordVectorModel):
 
 def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
     """Return an embedding layer whose weight is the given parameter (words, dim)."""
-    layer = nn.Embedding(*vectors.shape, _weight=vectors.detach())
+    words, dim = vectors.shape
+    layer = nn.Embedding(words, dim, _weight=vectors.detach())
     layer.weight = vectors
     return layer
 

@@ -3,12 +3,12 @@
 from hf_paraphrase import back_translate, evaluate_nmt, train_nmt
 
 from .back_translation import BackTranslator
-from .beam_search import Hypothesis, translate, translate_batch
+from .beam_search import Hypothesis, translate_batch
 from .bleu import corpus_scores
 from .forced_decoding import score_translations
 from .loading import load_translation_model
 from .search_settings import BeamSearchConfig
-from .translator import Translator
+from .translator import Translator, translate
 
 __all__ = [
     "BackTranslator",
