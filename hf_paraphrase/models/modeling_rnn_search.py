@@ -142,12 +142,8 @@ class RnnSearchDecoder(nn.Module):
     ) -> tuple[Tensor, RnnSearchCache, Tensor]:
         """Compute the input of the output layer for each decoder position.
 
-        Args:
-            decoder_input_ids: Previous words (rows, steps) of batch * beams rows. Without a cache the first is the
-                start token, whose embedding is not used.
-            annotations: (rows, source length, 2 * hidden), for the first state.
-            projections: See :meth:`project_annotations`; beams of a sentence share a row.
-            cache: The cache of earlier positions.
+        `decoder_input_ids` are previous words (rows, steps) of batch * beams rows. Without a cache the first is the
+        start token, whose embedding is not used. The beams of a sentence share a row of the `projections`.
 
         Returns:
             Output vectors (rows, steps, embedding), the cache, and the attention (rows, steps, source length).

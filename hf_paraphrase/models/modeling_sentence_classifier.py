@@ -38,11 +38,6 @@ class SentenceClassifier(PreTrainedModel):
     * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
 
     An encoder of transformers itself is mean-pooled. Matrices of the head start Xavier uniform, its biases at 0.
-
-    Attributes:
-        encoder: The sentence encoder.
-        hidden: The hidden layer for pairs, over the concatenated features; None for single sentences.
-        classifier: The output layer.
     """
 
     config_class = SentenceClassifierConfig

@@ -245,14 +245,10 @@ class BiaslessGateGru(nn.Module):
         weight_candidate: Tensor,
         entering: Tensor | None = None,
     ) -> Tensor:
-        """Compute h_t (rows, size) from h_{t-1}.
+        """Compute h_t (rows, size) from `state`, h_{t-1}, and `entering`, h_{t-1} after dropout.
 
-        Args:
-            projected: The pre-activations without the state's part (rows, 3 * size).
-            gates: The state's part of the gates (rows, 2 * size); None if `projected` includes it.
-            state: h_{t-1}.
-            weight_candidate: U_h, in the precision of the state.
-            entering: h_{t-1} after dropout, for the products with U.
+        `projected` are the pre-activations without the state's part (rows, 3 * size), `gates` the state's part of the
+        gates (rows, 2 * size), None if `projected` includes it. `weight_candidate` is U_h in the state's precision.
         """
         of_gates, of_candidate = projected.split([2 * self.size, self.size], dim=-1)
         reset, update = (of_gates if gates is None else of_gates + gates).sigmoid().chunk(2, dim=-1)

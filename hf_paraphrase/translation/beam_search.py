@@ -97,19 +97,17 @@ def translate_batch(
 ) -> list[list[Hypothesis]]:
     """Translate a batch of tokenized sentences into n-best lists, best first.
 
-    A list is never empty. It is shorter than requested without the duplicates that `generate` fills up with and
-    without hypotheses that were cut at the length limit; these are kept only if none finished. Other sentences of the
-    batch change only the rounding. The model's own generation config supplies all settings without an argument here.
+    A list is never empty. It may be shorter than requested, because the duplicates that `generate` fills up with are
+    dropped, and hypotheses that were cut at the length limit unless none finished. The model's own generation config
+    supplies all settings without an argument here.
 
     Args:
         model: The model.
         tokenizer: Its tokenizer.
         input_ids: The source subwords with the special tokens, none empty.
         options: The settings of the search.
-        scorer: The model, normally the same one in fp32, that computes `log_prob` and ranks the list. Without one
-            `log_prob` is NaN.
-        steps: The prepared decoder of an RNNsearch model, which may be restricted to candidates (Jean et al. 2015,
-            section 3.3) including the special tokens.
+        scorer: The model, in fp32, that computes `log_prob` and ranks the list. Without one `log_prob` is NaN.
+        steps: The prepared decoder of an RNNsearch model, which may be restricted to candidates (Jean et al. 2015).
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
     maximum = target_limit(model) or _MAX_TARGET_TOKENS

@@ -63,17 +63,9 @@ def fast_beam_search(
 ) -> tuple[Tensor, Tensor]:
     """Search like `generate` but faster; a width of 1 is greedy search.
 
-    Args:
-        model: The model.
-        input_ids: The source subwords (batch, source length).
-        attention_mask: Their mask.
-        num_beams: The beam width.
-        limits: The maximum number of subwords of each sentence's translation, with the end token. A hypothesis at the
-            limit ends at a cost of 1e6 nats, so that it ranks below every finished hypothesis.
-        ends: The end tokens.
-        length_penalty: The exponent of the length in ranking.
-        minimums: The minimum number of subwords of each sentence's translation, without the end token.
-        steps: The prepared decoder, which may be restricted to candidates.
+    `limits` are the maximum numbers of subwords of each sentence's translation, with the end token, and `minimums` the
+    minimum numbers, without it. A hypothesis at the limit ends at a cost of 1e6 nats, so that it ranks below every
+    finished hypothesis. `steps` is the prepared decoder, which may be restricted to candidates.
 
     Returns:
         The lists, best first: subwords after the start, padded with the first end token (batch, num_beams, length),

@@ -160,19 +160,16 @@ def estimate_from_batches(
     """Estimate p(target token | source token) by expectation maximization from uniform probabilities.
 
     Time grows with the token pairs of all sentence pairs. Memory grows with the distinct ones, up to 32 million:
-    beyond that the rarest are left out. Each source token keeps its 100 likeliest translations.
+    beyond that the rarest are left out. The table has up to 100 translations of each source token, the likeliest.
 
     Args:
         batches: Iterates over token ids without special tokens.
         source_vocab_size: The number of source tokens.
         target_vocab_size: The number of target tokens.
         iterations: The rounds of expectation maximization.
-        tension: How strongly alignments prefer the diagonal (fast_align starts from 4; 0 is IBM model 1).
-        min_probability: Less likely translations are not kept.
+        tension: The preference of alignments for the diagonal (fast_align starts from 4; 0 is IBM model 1).
+        min_probability: The minimum probability of a translation in the table.
         units: The fingerprint of the tokenizer.
-
-    Raises:
-        InputError: If no sentence pair has tokens on both sides.
     """
     blocks = partial(_blocks, batches, source_vocab_size, target_vocab_size, tension)
     keys = _cooccurring(blocks())
@@ -242,11 +239,9 @@ class CandidateVocabulary:
         return np.setdiff1d(np.concatenate(lists), self.always)
 
     def for_batch(self, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Join the candidates of sentences into the candidates of a batch.
+        """Return the candidates of a batch, and True for those of its sentences that a sentence may not use.
 
-        Returns:
-            The common candidates followed by the candidates of single sentences (candidates,), and which of the latter
-            a sentence may not use (sentences, single candidates).
+        The common candidates come first (candidates,). The mask is for the others (sentences, other candidates).
         """
         some = np.unique(np.concatenate(candidates))
         return np.concatenate([self.always, some]), np.array([~np.isin(some, own) for own in candidates])

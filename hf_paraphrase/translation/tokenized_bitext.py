@@ -56,20 +56,10 @@ class ArrowRows(Dataset[dict[str, Any]]):
 def write_texts(
     path: Path, bitexts: Sequence[BitextFolder], *, max_words: int, moses: bool, max_rows: int | None = None
 ) -> int:
-    """Write the cleaned pairs of bitexts to an Arrow file, in their order, in several processes if there are enough.
+    """Write the cleaned pairs of bitexts to an Arrow file, in their order; return the number of pairs left out.
 
-    Args:
-        path: The file.
-        bitexts: The bitexts; a repeated one is written repeatedly.
-        max_words: Pairs with more words in the source or the target are left out, and pairs with a blank one.
-        moses: Whether punctuation is normalized as RNNsearch needs it.
-        max_rows: The number of first pairs of each bitext to read; None for all.
-
-    Returns:
-        The number of pairs that were left out.
-
-    Raises:
-        InputError: If no pair is left.
+    Pairs with more than `max_words` words in the source or the target and pairs with a blank one are left out. With
+    `moses` punctuation is normalized as RNNsearch needs it. `max_rows` limits the pairs to read of each bitext.
     """
     tables = (table for bitext in bitexts for table in bitext.tables(_ROWS_PER_BATCH, max_rows))
     total = sum(bitext.num_rows for bitext in bitexts)
@@ -101,22 +91,11 @@ def write_tokens(
     prefix: str = "",
     special: bool = True,
 ) -> int:
-    """Write the tokens of cleaned pairs to an Arrow file.
+    """Write the tokens of cleaned pairs to an Arrow file; return the number of pairs left out.
 
-    Args:
-        path: The file.
-        texts: The pairs.
-        tokenizer: The tokenizer.
-        max_tokens: Pairs with more tokens on a side, without the end token, are left out (50 in the reference code),
-            as are pairs above the tokenizer's limit.
-        prefix: Text before every source.
-        special: Whether the special tokens are written.
-
-    Returns:
-        The number of pairs that were left out.
-
-    Raises:
-        InputError: If no pair is left.
+    Pairs above the tokenizer's limit or with more than `max_tokens` tokens (50 in the reference code) in the source or
+    the target, without the end token, are left out. `prefix` is text before every source. `special` adds the special
+    tokens.
     """
     longest = min(tokenizer.model_max_length, tokenizer.model_max_length if max_tokens is None else max_tokens + 1)
     options: dict[str, Any] = {"verbose": False, "add_special_tokens": special}

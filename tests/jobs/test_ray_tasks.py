@@ -18,7 +18,7 @@ from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
 
 class Ray:
-    """Does a task when it is waited for; the rows from `deadly` on kill the worker."""
+    """A stand-in for Ray that runs a task in `wait`; the rows from `deadly` on kill the worker."""
 
     RayError = type("RayError", (Exception,), {})
 

@@ -91,5 +91,5 @@ def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path)
         job = ShardJob(DataFolder(folder), {"train": PairScorer(("length", "overlap"))}, ROWS_AT_A_TIME)
         assert len(list(run_shards(job, plan(folder, 1_000_000), tmp_path / f"scored_{folder.name}"))) == 1
 
-    # A pair has 2,000 bytes of text, and its few new columns have eight bytes each.
+    # Each pair is 2,000 bytes of text, with a few new columns of eight bytes.
     assert bytes_a_row(lambda folder: peak_bytes(lambda: scored(folder)), tmp_path) < 200

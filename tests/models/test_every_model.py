@@ -57,7 +57,7 @@ def test_a_saved_model_opens_with_its_auto_class_and_computes_the_same(model_typ
     assert type(opened) is type(model) and all(weight.requires_grad for weight in opened.parameters())
     for name, weight in model.state_dict().items():
         assert torch.equal(opened.state_dict()[name], weight), name
-    # Not to the last bit: where a matrix lies in memory can change the order of a sum.
+    # Not to the last bit: the memory layout of a matrix can change the order of a sum.
     torch.testing.assert_close(output_of(opened.eval(), [3, 8]), output_of(model, [3, 8]), atol=1e-6, rtol=0)
     if model_type == "rnn_search":
         assert (opened.lm_head.weight is opened.decoder.embeddings.weight) == opened.config.tie_word_embeddings

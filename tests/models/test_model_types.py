@@ -47,7 +47,7 @@ for name in ("avg", "gran", "recurrent", "sdae", "rnn_search"):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """An Avg model and a translation model with two tokenizers, whose code is saved beside the weights."""
+    """An Avg model and a translation model with two tokenizers, saved with their code."""
     root = tmp_path_factory.mktemp("models")
     hf_paraphrase.AvgModel(hf_paraphrase.AvgConfig(vocab_size=9, hidden_size=4)).save_pretrained(root / "avg")
     tokenizer = train_separate_bpe_tokenizer(["un chat"], ["a cat"], 20)

@@ -161,7 +161,7 @@ def test_a_recurrent_encoder_equals_a_loop_over_the_equations(settings, pooling)
             np.testing.assert_allclose(output.last_hidden_state[place, : len(row)].detach(), states, atol=1e-12)
 
 
-def test_first_weights_are_those_of_the_reference_code_or_of_paper_003():
+def test_first_weights_follow_the_reference_code_or_wieting_and_gimpel():
     model = new_model("gran", vocab_size=400, hidden_size=100)
     matrices = ("recurrent.weight_input", "recurrent.weight_state", "gate_input.weight", "gate_state.weight")
     assert abs(model.recurrent.peepholes.std() - 0.1) < 0.015 and model.recurrent.peepholes.shape == (3, 100)
@@ -189,7 +189,7 @@ def test_variational_dropout_of_the_network_leaves_the_averaged_words_whole(sett
     output = model(ids, mask, output_gates=True)
     words = model.embeddings[ids] * (output.gates != 0)
     torch.testing.assert_close(output.last_hidden_state, words * output.gates)
-    # Where words are dropped too, half of the components of what is averaged are zero, and the others twice as large.
+    # If words are dropped, too, half of the averaged components are zero, and the rest twice as large.
     model.config.variational_dropout_of = "words"
     torch.manual_seed(0)
     output = model(ids, mask, output_gates=True)

@@ -58,7 +58,7 @@ def test_the_end_token_of_another_tokenizer_is_no_longer_added(tmp_path):
 
 
 def byte_level(folder):
-    """As that of GPT-2 and RoBERTa: no padding and no unknown token, a start and an end to every sentence."""
+    """A tokenizer like GPT-2's and RoBERTa's, without padding and unknown token, with a start and an end."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     trainer = trainers.BpeTrainer(

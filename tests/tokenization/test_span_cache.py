@@ -81,7 +81,7 @@ PRE_TOKENIZERS = {
 
 
 def pieces_of_training(normalizer, pre_tokenizer):
-    """Vocabulary: what the splitting makes of texts, and every character by itself."""
+    """A vocabulary of the pieces of the texts and of all characters."""
     found = {}
     for text in TRAINING:
         normal = text if normalizer is None else normalizer.normalize_str(text)
@@ -178,7 +178,7 @@ def test_ids_of_any_texts_are_those_of_tokenizers_for_every_safe_combination(loo
 @given(texts=TEXTS, kind=st.sampled_from(COMBINATIONS), data=st.data())
 def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data):
     flags = {name: st.booleans() for name in ("single_word", "lstrip", "rstrip", "normalized", "special")}
-    # With white space of its own and that beside it, a token ends in a panic of the library.
+    # The library panics on a token that contains white space and also strips it.
     spaced = {**flags, "lstrip": st.just(False), "rstrip": st.just(False)}
     added = [
         AddedToken(content, **data.draw(st.fixed_dictionaries(spaced if content[0].isspace() else flags)))

@@ -63,7 +63,7 @@ def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pair
 
 
 def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch():
-    # The Trainer skips the batches that it has seen by a wrapper around the one that shares them.
+    # The Trainer skips batches of a resumed run by a wrapper around the sampler of the process.
     def batches(epoch, skipped):
         loader, sampler = loader_of(60, 2, 1)
         loader = skip_first_batches(loader, skipped) if skipped else loader

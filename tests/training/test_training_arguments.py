@@ -70,7 +70,7 @@ def test_steps_between_scores_and_checkpoints_are_those_that_are_given(tmp_path)
     evaluator = Scores(0.0, 1.0, 5.0, 3.0, 2.0, 1.0)
     trainer = trained(tmp_path, evaluator, save_total_limit=None, **steps)
     assert scored(trainer) == [0, 2, 4, 6, 8, 10] and saved(tmp_path) == [4, 8, 10]
-    # The best one of those of which there is a checkpoint.
+    # The best weights with a checkpoint.
     assert torch.equal(trainer.model.embeddings, evaluator.weights[2])
 
 

@@ -64,7 +64,7 @@ def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened,
     end = model.generation_config.eos_token_id
     assert len({item.text for nbest in found for item in nbest}) > 3
     for nbest, others in zip(found, expected, strict=True):
-        # What was cut at the limit is no translation; there it takes the place of one in the list.
+        # A text that was cut at the limit is no translation, but `generate` lists it like one.
         rows = [item for item in others if end in item[2][first:] and item[2].index(end, first) - first < LIMIT]
         rows = [(batch, text, row[: row.index(end, first) + 1]) for batch, text, row in rows]
         scores = [log_prob_of(theirs, row, first, **batch) for batch, _, row in rows]

@@ -34,7 +34,7 @@ def naive_beam_search(model, tokenizer, text, *, num_beams, limit, length_penalt
         for (units, score), log_probs in zip(running, logits.log_softmax(-1).tolist(), strict=True):
             candidates += [((*units, unit), score + value) for unit, value in enumerate(log_probs)]
         candidates.sort(key=lambda item: -item[1])
-        # As `generate`: only the best `num_beams` candidates may finish, the others only fill the beam up.
+        # As in `generate`, only the best `num_beams` candidates may finish. The rest fills the beam up.
         for units, score in candidates[:num_beams]:
             if units[-1] == end:
                 finished.append((units[:-1], score, score / length**length_penalty))

@@ -63,7 +63,7 @@ def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tensio
 
 
 def dictionary_corpus(count=300, seed=0):
-    """Source unit u is target unit 10 + u, the order is free to change, and 19 stands in every target sentence."""
+    """Source token u translates to target token 10 + u in any order, and 19 occurs in every target sentence."""
     generator = random.Random(seed)
     sources = [[generator.randrange(8) for _ in range(generator.randint(2, 5))] for _ in range(count)]
     targets = [[10 + unit for unit in generator.sample(source, len(source))] + [19] for source in sources]
