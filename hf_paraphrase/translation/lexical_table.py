@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -276,14 +275,17 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
             if bitext.num_rows:
                 check_languages(settings.model, model, bitext.data, settings.split)
         # Next to the output, because the folder for temporary files may be in memory.
-        with TemporaryDirectory(dir=output.parent, prefix=f".{output.name}-") as folder:
-            paths = [Path(folder) / name for name in ("texts.arrow", "tokens.arrow")]
-            limits: dict[str, Any] = {"max_words": _MAX_WORDS, "max_rows": settings.max_sentences}
-            left_out = write_texts(paths[0], bitexts, moses=True, **limits)
-            texts = ArrowRows(paths[0])
+        folder = output.with_name(f".{output.name}.tokens")
+        shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves it
+        folder.mkdir()
+        try:
+            left_out = write_texts(
+                folder / "texts.arrow", bitexts, max_words=_MAX_WORDS, moses=True, max_rows=settings.max_sentences
+            )
+            texts = ArrowRows(folder / "texts.arrow")
             log(f"{len(texts):,} sentence pairs ({left_out:,} empty or too long)")
-            write_tokens(paths[1], texts, tokenizer, special=False)
-            pairs = ArrowRows(paths[1])
+            write_tokens(folder / "tokens.arrow", texts, tokenizer, special=False)
+            pairs = ArrowRows(folder / "tokens.arrow")
             table = estimate_from_batches(
                 lambda: zip(pairs.batches("input_ids"), pairs.batches("labels"), strict=True),
                 source_vocab_size=int(model.config.source_vocab_size),
@@ -291,6 +293,8 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
                 iterations=settings.iterations,
                 units=tokenizer_fingerprint(tokenizer),
             )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
         table.save(output)
     log(f"lexical table of {len(table.targets):,} translations saved to {settings.output}")
     return table
