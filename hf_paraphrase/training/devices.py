@@ -100,16 +100,18 @@ class AcceleratorSettings(Settings):
                 raise UsageError(problem, remedy=f"set CUDA_VISIBLE_DEVICES={index} and give --device {kind}")
 
     @property
+    def is_on_cpu(self) -> bool:
+        """Whether the training runs on the CPU."""
+        import torch
+
+        return self.device == CPU or (self.device is None and not torch.accelerator.is_available())
+
+    @property
     def computing_device(self) -> str:
         """The device of the Trainer, for other models of the same training."""
         import torch
 
-        return self.device or str(torch.accelerator.current_accelerator(check_available=True) or CPU)
-
-    @property
-    def is_on_cpu(self) -> bool:
-        """Whether the training runs on the CPU."""
-        return self.computing_device == CPU
+        return CPU if self.is_on_cpu else self.device or str(torch.accelerator.current_accelerator() or CPU)
 
     def trainer_arguments(self, arguments_class: type[A], **settings: Any) -> A:
         """Make the arguments of a Trainer on this device, on one GPU at most; `settings` override these settings."""
