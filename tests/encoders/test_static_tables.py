@@ -102,7 +102,7 @@ def test_means_of_rows_have_the_same_bits_as_by_pytorch(columns):
     offsets = np.concatenate([[0], lengths.cumsum()])
     ids = generator.integers(0, 50, offsets[-1])
     many = compute_row_means(table, ids, offsets)
-    np.testing.assert_array_equal(mean_pooler._row_means_by_torch(table, ids, offsets), many)
+    np.testing.assert_array_equal(mean_pooler._compute_row_means_by_torch(table, ids, offsets), many)
     for mean, first, end in zip(many, offsets, offsets[1:], strict=False):
         np.testing.assert_allclose(mean, table[ids[first:end]].sum(0) / max(1, end - first), atol=1e-5)
 
