@@ -10,7 +10,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.labels import PairLabels, find_label
+from hf_paraphrase.data.pair_rows import PairLabels, find_label
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.random_pairs import with_random_pairs
