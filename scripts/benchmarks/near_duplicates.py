@@ -1,8 +1,8 @@
 """Compares the index of near-duplicates with the inverted lists of faiss on deduplication: seconds and recall.
 
-The sentences are those of `growth.py`, embedded by the built-in encoder. Both indexes get the same number of lists,
-probes and sampled vectors, and grow by the rows without a near-duplicate. Recall is measured against the comparison of
-all rows with all, up to `--exact` rows.
+The built-in encoder embeds random sentences as in `growth.py`. Both indexes have the same number of lists, probes and
+sampled vectors, and grow by the rows without a near-duplicate. Recall is relative to a comparison of all rows with all,
+up to `--exact` rows. Run it on an idle machine: python scripts/benchmarks/near_duplicates.py
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from growth import write_pairs
 from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.tables import format_table
+from hf_paraphrase.threads import one_blas_thread
 from hf_paraphrase.vectors import ivf_index
 from hf_paraphrase.vectors.faiss_index import import_faiss
 from interleaved import run_benchmark, write
@@ -48,7 +49,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         seconds = {}
         for name, make in {"ours": our_index, "faiss": faiss_index}.items():
             begin = time.perf_counter()
-            found = remove_near(vectors, arguments.threshold, make, 0)
+            with one_blas_thread():
+                found = remove_near(vectors, arguments.threshold, make, 0)
             seconds[name] = time.perf_counter() - begin
             recall = "" if removed is None else f"{(found & removed).sum() / removed.sum():.4f}"
             table.append([f"{len(vectors):,}", name, f"{seconds[name]:.1f}", f"{found.sum():,}", recall])
@@ -64,35 +66,38 @@ def remove_near(vectors: NDArray[np.float32], threshold: float, make: Callable[.
     stay = np.ones(len(vectors), bool)
     for start in range(0, len(vectors), _BLOCK):
         block, own = vectors[start : start + _BLOCK], stay[start : start + _BLOCK]
-        own[find(block)] = False
+        near_earlier, placed = find(block)
+        own[near_earlier] = False
         near = np.tril(block @ block.T >= threshold - 1e-6, -1)
         for row in np.flatnonzero(near.any(axis=1) & own):
             own[row] = not (near[row] & own).any()
-        add(block, np.flatnonzero(own))
+        add(placed, np.flatnonzero(own))
     return ~stay
 
 
 def our_index(sample: NDArray[np.float32], threshold: float, rows: int, most: int) -> tuple[Any, Any]:
-    """Returns what finds the near rows of a block, and what adds rows, by :class:`IvfIndex`."""
+    """Returns functions that find the near rows of a block and add rows, by :class:`IvfIndex`."""
     ivf_index.MOST_EXACT = most
     index = ivf_index.IvfIndex(sample, threshold, rows)
-    return (
-        lambda block: index.near(index.place(block), group=lambda new, old: new)[0],
-        lambda block, rows: index.add(index.place(block), rows),
-    )
+
+    def find(block: NDArray[np.float32]) -> tuple[NDArray[np.int64], Any]:
+        placed = index.place(block)
+        return index.near(placed, group=lambda new, old: new)[0], placed
+
+    return find, index.add
 
 
 def faiss_index(sample: NDArray[np.float32], threshold: float, rows: int, most: int) -> tuple[Any, Any]:
-    """Returns what finds the near rows of a block, and what adds rows, by `IndexIVFFlat`."""
+    """Returns functions that find the near rows of a block and add rows, by `IndexIVFFlat`."""
     faiss, dimension = import_faiss(), sample.shape[1]
     nlist = min(1024, round(4 * np.sqrt(rows)), len(sample))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, nlist, faiss.METRIC_INNER_PRODUCT)
     index.cp.niter, index.cp.min_points_per_centroid, index.nprobe = 6, 1, ivf_index.PROBES
     index.train(sample)
 
-    def find(block: NDArray[np.float32]) -> NDArray[np.int64]:
+    def find(block: NDArray[np.float32]) -> tuple[NDArray[np.int64], Any]:
         limits, _, _ = index.range_search(block, threshold - 1e-6)
-        return np.flatnonzero(np.diff(limits.astype(np.int64)))
+        return np.flatnonzero(np.diff(limits.astype(np.int64))), block
 
     return find, lambda block, rows: index.add(block[rows])
 
