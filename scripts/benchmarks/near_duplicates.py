@@ -1,8 +1,8 @@
 """Compares the index of near-duplicates with the inverted lists of faiss on deduplication: seconds and recall.
 
 The built-in encoder embeds random sentences as in `growth.py`. Both indexes have the same number of lists, probes and
-sampled vectors, and grow by the rows without a near-duplicate. Recall is relative to a comparison of all rows with all,
-up to `--exact` rows. Run it on an idle machine: python scripts/benchmarks/near_duplicates.py
+sampled vectors, and grow by the rows without a near-duplicate. Recall is relative to a comparison of all rows with
+all, up to `--exact` rows. Run it on an idle machine: python scripts/benchmarks/near_duplicates.py
 """
 
 from __future__ import annotations
