@@ -223,11 +223,12 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
     suffix = plain_suffix(path)
     if path.suffix == ".parquet":
         rows = open_rows(path, lists=True)
-        columns = [name for name, kind in zip(rows.columns, rows.schema.types, strict=True) if _holds_text(kind)]
+        kinds = {field.name: field.type for field in rows.schema}
+        columns = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)]
         usual = (["sentence1", "sentence2"], ["target"], ["text"])
-        chosen = next((names for names in usual if {*names} <= {*rows.columns}), columns)
+        chosen = next((names for names in usual if {*names} <= {*kinds}), columns)
         if not chosen:
-            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(rows.columns)}")
+            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(kinds)}")
         arrays = chain.from_iterable(batch.columns for batch in rows.batches(chosen))
         texts = [as_string_array(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
@@ -251,10 +252,6 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         # The STS benchmark has tabs under this name, and quotes that mean nothing.
         lines = [line for line in lines if "\t" in line]
     return pa.array([*fields, *(field for line in lines for field in line.split("\t"))], pa.string())
-
-
-def _holds_text(kind: pa.DataType) -> bool:
-    return is_text(kind.value_type if is_list(kind) else kind)
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:

@@ -186,6 +186,7 @@ class ParquetReader(FileReader):
     ) -> Iterator[pa.RecordBatch]:
         """Stream columns of the rows `start` to `stop` of all files."""
         end, stop = 0, self.count() if stop is None else stop
+        schema = pa.schema([self.schema.field(name) for name in columns])
         for file, footer in zip(self.files, self._footers, strict=True):
             groups, row = [], end
             for group in range(footer.num_row_groups):
@@ -203,18 +204,16 @@ class ParquetReader(FileReader):
                 part = _overlap(batch, row, start, stop)
                 row += batch.num_rows
                 if part.num_rows:
-                    yield self._cast(part, file)
+                    problem = f"a column has another type than in {self.files[0]}"
+                    yield cast_rows(part, schema, file, problem, "write both files with the same types")
 
-    def _cast(self, batch: pa.RecordBatch, file: Any) -> pa.RecordBatch:
-        """Cast a batch of a later file to the types of the first."""
-        schema = pa.schema([self.schema.field(name) for name in batch.schema.names])
-        if batch.schema.equals(schema):
-            return batch
-        try:
-            return batch.cast(schema)
-        except (pa.ArrowException, ValueError) as error:
-            problem = f"a column has another type than in {self.files[0]}: {error}"
-            raise InputError(problem, path=file, remedy="write both files with the same types") from error
+
+def cast_rows(rows: Any, schema: pa.Schema, path: Any, problem: str, remedy: str) -> Any:
+    """Cast a batch or table to a schema."""
+    try:
+        return rows if rows.schema.equals(schema) else rows.cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        raise InputError(f"{problem}: {error}", path=path, remedy=remedy) from error
 
 
 class TextReader(FileReader):

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import Layout, find_layout, name_load_errors
-from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader
+from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
 from .schema import columns_there, find_roles, is_text, plain_type, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
@@ -264,20 +264,11 @@ class _ObjectReader:
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
-                yield from _fitted(table, schema, self._name).combine_chunks().to_batches()
-
-
-def _fitted(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
-    """Cast a table to a schema; a column that is null in the schema keeps its type."""
-    kinds = [
-        field.type if pa.types.is_null(wanted.type) else wanted.type
-        for field, wanted in zip(table.schema, schema, strict=True)
-    ]
-    try:
-        return table.cast(pa.schema(list(zip(schema.names, kinds, strict=True))))
-    except (pa.ArrowException, ValueError) as error:
-        problem = f"the rows differ in type: {error}"
-        raise InputError(problem, path=name, remedy="give rows of one type") from error
+                # A column that was null in the first block keeps its type.
+                fields = zip(table.schema, schema, strict=True)
+                wanted = pa.schema([own if pa.types.is_null(field.type) else field for own, field in fields])
+                cast = cast_rows(table, wanted, self._name, "the rows differ in type", "give rows of one type")
+                yield from cast.combine_chunks().to_batches()
 
 
 def _as_arrow(rows: Any) -> Any:
