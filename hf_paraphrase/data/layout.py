@@ -215,14 +215,18 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
     usual = type(config)()
     own = ("name", "version", "data_dir", "data_files", "description", *_OPTIONS_READ_HERE.get(builder.name, ()))
     plain = all(value == getattr(usual, key, value) for key, value in vars(config).items() if key not in own)
-    files = {str(split): list(listed) for split, listed in (config.data_files or {}).items()}
-    packed = any(".zip" in str(file) for listed in files.values() for file in listed)
+    files: dict[str, list[Any]] = {
+        str(split): list(map(str, listed)) for split, listed in (config.data_files or {}).items()
+    }
+    packed = any(".zip" in file for listed in files.values() for file in listed)
     if kind and plain and files and not packed:
         options = {"encoding": getattr(config, "encoding", None) or "utf-8"}
         if builder.name == "csv" and config.sep != ",":
             options["delimiter"] = config.sep
-        opened = {split: [_opened(str(file)) for file in listed] for split, listed in files.items()}
-        return Layout(opened, kind, options, class_names=class_names)
+        for split, listed in files.items():
+            # Files of the Hub are fetched into its cache when they are read.
+            files[split] = [HubFile(file) if file.startswith("hf://datasets/") else to_path(file) for file in listed]
+        return Layout(files, kind, options, class_names=class_names)
     if files:
         streams = builder.as_streaming_dataset()
     else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
@@ -231,13 +235,8 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
     return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
 
 
-def _opened(file: str) -> Any:
-    """Return a local path, or a file of the Hub that is fetched into its cache when it is read."""
-    return HubFile(file) if file.startswith("hf://datasets/") else to_path(file)
-
-
 class HubFile(os.PathLike[str]):
-    """A file of a dataset on the Hub, which the client of the Hub fetches, and caches, at the first reading."""
+    """A file of a dataset on the Hub; the client of the Hub fetches it, and caches it, at the first reading."""
 
     def __init__(self, url: str) -> None:
         self._url = url
