@@ -21,7 +21,7 @@ from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import Layout, find_layout, name_load_errors
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
-from .schema import columns_there, find_roles, is_text, plain_type, require_columns, require_texts, usual_pair_columns
+from .schema import columns_there, is_text, plain_type, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
@@ -61,7 +61,9 @@ class Rows:
             all_options = {**layout.options, **numbers, **(options or {})}
             self.reader = READERS[layout.kind](layout.files[split], all_options)
         theirs = self.reader.schema
-        self._theirs = find_roles(theirs.names, roles)
+        # Bitext, with source and target, has no sides of pairs.
+        sides = {} if {"source", "target"} <= {*theirs.names} else usual_pair_columns(theirs.names)
+        self._theirs = {role: name for role, name in sides.items() if role in roles}
         ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         names = {**layout.class_names, **_class_names(theirs)}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import operator as of
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
@@ -55,13 +54,6 @@ def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
         if first in present and second in present:
             return {"sentence1": present[first], "sentence2": present[second]}
     return {}
-
-
-def find_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """Find the columns of these roles by their usual names; bitext, with source and target, has no sides of pairs."""
-    if {"source", "target"} <= {*names}:
-        return {}
-    return {role: name for role, name in usual_pair_columns(names).items() if role in roles}
 
 
 def plain_name(name: str) -> str:
@@ -149,17 +141,7 @@ def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
 
 
-def holds_values(kind: pa.DataType) -> bool:
-    """Return whether this is a type of texts, numbers, truth values or times, not of lists or objects."""
-    return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
-
-
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Add a column to a table or a batch, or replace it."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
-
-
-def int64_array(values: np.ndarray) -> pa.Int64Array:
-    """Make an array without a copy; `pyarrow.array` would import pandas."""
-    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

@@ -86,7 +86,10 @@ class SentenceCorpus:
         import numpy as np
         import pyarrow as pa
 
-        from .schema import holds_values, int64_array
+        from .schema import is_number, is_text
+
+        def holds_values(kind: pa.DataType) -> bool:
+            return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
 
         taken = {*self._columns, "sentence", "position", ""}
         others = [field.name for field in self._rows.schema if holds_values(field.type) and field.name not in taken]
@@ -94,6 +97,8 @@ class SentenceCorpus:
             log(f"{self._rows.name}: columns that an index cannot keep are left out: {', '.join(lost)}", warning=True)
         for batch in self._rows.batches([*self._columns, *others]):
             texts = self._texts(batch)
-            repeats = int64_array(np.arange(len(texts)) // len(self._columns))
+            rows = np.repeat(np.arange(batch.num_rows), len(self._columns))
+            # `pyarrow.array` would import pandas.
+            repeats = pa.Int64Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
             columns = [batch.column(name).take(repeats) for name in others]
             yield pa.table([pa.array(texts, pa.string()), *columns], names=["sentence", *others])

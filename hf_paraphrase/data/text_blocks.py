@@ -127,10 +127,10 @@ def clean_returns(text: str) -> str:
 
 def plain_suffix(path: Path) -> str:
     """Return the suffix of a name in lower case, without a compression suffix."""
-    return plain_name(path).suffix.lower()
+    return without_compression(path).suffix.lower()
 
 
-def plain_name(path: Path) -> Path:
+def without_compression(path: Path) -> Path:
     """Return a path without a compression suffix."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 

@@ -21,7 +21,15 @@ from xml.etree import ElementTree
 
 from ...errors import InputError
 from ...text.languages import is_language, language_tag
-from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, plain_name, read_blocks, refuse_packed
+from ..text_blocks import (
+    COMPRESSED,
+    LineErrors,
+    empty_file,
+    files_below,
+    read_blocks,
+    refuse_packed,
+    without_compression,
+)
 from ..text_files import Block, blocks_of
 
 _SPACE = re.compile(r"\s+")
@@ -164,8 +172,10 @@ def find_catalogues(path: Path) -> list[Path]:
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
     by_name: dict[Path, Path] = {}
     for suffix in (".mo", ".po"):
-        files = [file for file in files_below(path) if plain_name(file).suffix == suffix and file.stat().st_size]
-        by_name |= {plain_name(file).with_suffix(""): file for file in files}
+        files = [
+            file for file in files_below(path) if without_compression(file).suffix == suffix and file.stat().st_size
+        ]
+        by_name |= {without_compression(file).with_suffix(""): file for file in files}
     if not by_name:
         raise InputError("no gettext catalogue (.po, .mo)", path=path, remedy="name the folder that holds them")
     return [by_name[name] for name in sorted(by_name)]
@@ -202,7 +212,7 @@ def _languages_of(path: Path, entries: Any) -> list[str]:
     """Return possible names of the language of a catalogue: the folder above `LC_MESSAGES`, else header and name."""
     if path.parent.name == "LC_MESSAGES" and language_tag(path.parent.parent.name):
         return [path.parent.parent.name]
-    return [entries.metadata.get("Language", ""), plain_name(path).stem, path.parent.name]
+    return [entries.metadata.get("Language", ""), without_compression(path).stem, path.parent.name]
 
 
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
@@ -227,11 +237,11 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
     """Parse a catalogue; None for a malformed one, which is reported."""
     import polib
 
-    parse = polib.mofile if plain_name(path).suffix == ".mo" else polib.pofile
+    parse = polib.mofile if without_compression(path).suffix == ".mo" else polib.pofile
     with TemporaryDirectory() as folder:
         plain = path
         if path.suffix in COMPRESSED:  # which the parser does not read
-            plain = Path(folder) / plain_name(path).name
+            plain = Path(folder) / without_compression(path).name
             plain.write_bytes(b"".join(read_blocks(path)))
         try:
             return parse(str(plain))
