@@ -34,7 +34,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "encoders.join": ["join"],
         "encoders.sentence_encoder": ["SentenceEncoder"],
         "encoders.train": ["train_encoder"],
-        "vectors.quantization": ["quantize_embeddings"],
+        "vectors.storage": ["quantize_embeddings"],
         "errors": ["HfParaphraseError", "HubError", "InputError", "ModelError", "OutputError", "UsageError"],
         "evaluation.run": ["evaluate"],
         "exporting.run": ["export"],

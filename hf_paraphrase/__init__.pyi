@@ -56,7 +56,7 @@ from .translation.back_translation import BackTranslator
 from .translation.evaluate import EvaluatedTranslation
 from .translation.lexical_table import LexicalTable
 from .translation.search_settings import BeamSearchConfig
-from .vectors.quantization import quantize_embeddings
+from .vectors.storage import quantize_embeddings
 
 class _Table(Protocol):
     """A `Dataset`, a `DatasetDict` or a data frame."""
@@ -242,16 +242,16 @@ def prepare_bitext(
     source_lang: str,
     target_lang: str,
     overwrite: bool = False,
-    header: str = "auto",
     license: str | None = None,
     url: str | None = None,
     decontaminate: _Input | Sequence[_Input] = ...,
     decontaminate_ngrams: int | None = None,
     decontaminate_similarity: float | None = None,
     decontaminate_encoder: _Input = "builtin",
-    moses_escapes: bool = False,
     on_error: str = "raise",
     max_pairs: int | None = None,
+    moses_escapes: bool = False,
+    header: str = "auto",
     source_file: _Input | None = None,
     target_file: _Input | None = None,
     tsv: _Input | None = None,
@@ -285,16 +285,16 @@ def prepare_pairs(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
-    header: str = "auto",
     license: str | None = None,
     url: str | None = None,
     decontaminate: _Input | Sequence[_Input] = ...,
     decontaminate_ngrams: int | None = None,
     decontaminate_similarity: float | None = None,
     decontaminate_encoder: _Input = "builtin",
-    moses_escapes: bool = False,
     on_error: str = "raise",
     max_pairs: int | None = None,
+    moses_escapes: bool = False,
+    header: str = "auto",
     tsv: _Input = "",
     csv: _Input = "",
     jsonl: _Input = "",

@@ -221,7 +221,7 @@ SOURCES = Registry(
         "pairs": "hf_paraphrase.data.sources.pairs:PairsSource",
         "pivot": "hf_paraphrase.data.sources.pivot:PivotSource",
         "ppdb": "hf_paraphrase.data.sources.corpora:PpdbSource",
-        "opusparcus": "hf_paraphrase.data.sources.opusparcus:OpusparcusSource",
+        "opusparcus": "hf_paraphrase.data.sources.corpora:OpusparcusSource",
         "simpwiki": "hf_paraphrase.data.sources.corpora:SimpwikiSource",
         "turku": "hf_paraphrase.data.sources.corpora:TurkuSource",
         "sts": "hf_paraphrase.data.sources.graded:StsSource",

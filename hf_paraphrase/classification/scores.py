@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.card_metadata import Measurement
 from ..tables import format_table, number
-from ..vectors.metrics import correlations
+from ..vectors.similarity import correlations
 
 Scores = dict[str, Any]
 CRITERIA = {"accuracy": "accuracy", "micro_f1": "micro F1 × 100", "pearson": "Pearson × 100"}

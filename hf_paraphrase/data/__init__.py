@@ -1,8 +1,8 @@
 """Read any data set, and write data folders, with memory flat as a corpus grows.
 
-Folders, files, datasets on the Hub and tables in memory go in; Arrow batches with columns named by role come out.
+Input: folders, files, datasets on the Hub and tables in memory. Output: Arrow batches with columns named by role.
 Start with `rows` (`open_rows`, the one entrance) and `folder` (`DataFolder`, `write_split`). `layout` finds splits,
-`readers` reads formats, `labels` reads labels of pairs. `sources` makes data folders of raw corpora.
+`readers` reads formats, `pair_rows` reads pairs and their labels. `sources` makes data folders of raw corpora.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "decontamination": ["Decontaminator", "load_fingerprints"],
         ".text.fingerprints": ["Fingerprints"],
         "folder": ["DataFolder", "write_split"],
-        "labels": ["PairLabels"],
-        "pair_rows": ["PairRows", "iterate_pairs"],
+        "pair_rows": ["PairLabels", "PairRows", "iterate_pairs"],
         "rows": ["Rows", "open_rows"],
     },
 )

@@ -4,8 +4,7 @@ from ..text.fingerprints import Fingerprints
 from .batch_function import BatchFunction
 from .decontamination import Decontaminator, load_fingerprints
 from .folder import DataFolder, write_split
-from .labels import PairLabels
-from .pair_rows import PairRows, iterate_pairs
+from .pair_rows import PairLabels, PairRows, iterate_pairs
 from .rows import Rows, open_rows
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""A job over rows: a callable from an Arrow table to an Arrow table that travels to other processes."""
+"""Jobs over rows: functions from an Arrow table to an Arrow table that can be sent to other processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], object]
 """Called with the number of rows done since the last call."""
 Report = dict[str, Any]
-"""What there is to say of a batch besides its rows, as JSON values that :func:`add_report` joins."""
+"""The report of a batch, as JSON values that :func:`add_report` joins."""
 
 
 def no_progress(rows: int) -> None:
@@ -25,16 +25,15 @@ def no_progress(rows: int) -> None:
 
 
 class BatchFunction(ABC):
-    """A job over rows, as the verbs, `datasets.Dataset.map` (batched) and Ray Data apply it to batches.
+    """A job over rows, which commands, `datasets.Dataset.map` (batched) and Ray Data apply to batches.
 
-    A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
-    user that this one has imported; models are cached properties, opened once per process. As in
-    the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
+    A subclass is a frozen dataclass. Another process gets its fields and imports the same files of the user; models
+    are cached properties, opened once per process. A path object becomes its name, and one string a tuple.
     """
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            # The type is a text where annotations are not evaluated.
+            # Annotations that are not evaluated are strings.
             if str(field.type) == "tuple[str, ...]":
                 given = getattr(self, field.name)
                 values = given if isinstance(given, tuple | list) else [given]
@@ -43,7 +42,7 @@ class BatchFunction(ABC):
                 object.__setattr__(self, field.name, tuple(names))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Apply the job to rows; a dictionary of columns gives another one."""
+        """Apply the job to rows: a table, or a dictionary of columns."""
         if isinstance(table, Mapping):
             import pyarrow as pa
 
@@ -67,7 +66,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 
 
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
-    """Add the report of a batch to the total: numbers are summed, lists are joined, mappings are merged by key."""
+    """Add the report of a batch to the total: sum numbers, join lists, and merge mappings by key."""
     for name, value in report.items():
         if isinstance(value, Mapping):
             add_report(total.setdefault(name, {}), value)

@@ -1,4 +1,4 @@
-"""Keeps evaluation sentences out of training data: the sets in their layouts, the rows that match, `fingerprint`."""
+"""Keep evaluation sentences out of training data: read evaluation sets, and find the rows that match them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from ..text.fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprin
 from ..text.normalization import as_string_array
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .folder import DataFolder
-from .records import csv_records
+from .readers import csv_records
+from .rows import open_rows
 from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
 from .text_blocks import LineErrors, clean_returns, files_below, plain_suffix, read_blocks
@@ -37,12 +38,12 @@ LIST_HEADER = f"{_HEADER}{VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
-_NOT_DATA = re.compile(r"^(_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
+_NOT_DATA = re.compile(r"(_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
 
 
 @dataclass(kw_only=True)
 class DecontaminationSettings(Settings):
-    """Which evaluation sets must not overlap with training data."""
+    """The evaluation sets that must not overlap with training data."""
 
     GROUP: ClassVar[str] = "decontamination"
 
@@ -94,17 +95,17 @@ class Decontaminator(BatchFunction):
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
-        """The sets, read when they are first needed."""
+        """The sets, which are read at the first use."""
         return load_fingerprints(self.sets, ngrams=self.ngrams, similarity=self.similarity, encoder=self.encoder)
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Return the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
+        """Return the rows without a match, in order, and the counts of :meth:`Fingerprints.match`."""
         matched, counts = self.matched(table)
         progress(table.num_rows)
         return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
 
     def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Find the rows that an evaluation set matches, as :meth:`Fingerprints.match` does, by these columns."""
+        """Return which rows match an evaluation set in these columns, and the counts by set."""
         return self.fingerprints.match([table.column(name) for name in columns or self.columns])
 
 
@@ -151,7 +152,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
 def load_fingerprints(
     paths: Iterable[str | Path], *, ngrams: int | None = None, similarity: float | None = None, encoder: str = BUILTIN
 ) -> Fingerprints:
-    """Read evaluation sets, or list of fingerprints, and log for each file how many sentences it has.
+    """Read evaluation sets or lists of fingerprints, and log the number of sentences of each file.
 
     A path is a list of fingerprints (16 hexadecimal digits per line); a text file, in which each tab-separated field
     is a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
@@ -162,35 +163,33 @@ def load_fingerprints(
         matchers.append(MATCHERS["similarity"](similarity, encoder))
     read = Fingerprints({}, matchers)
     for path in map(Path, paths):
-        if not sum(_add_file(read, name, file) for name, file in _files_of(path)):
+        if not path.exists():
+            raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
+        if not path.is_dir() and not _is_text(path):
+            raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
+        files = _files_in(path.resolve()) if path.is_dir() else [(path.name, path)]
+        if not sum(_add_file(read, name, file) for name, file in files):
             problem = "nothing to check against: no fingerprint and no sentence of four words"
             remedy = "give a file of sentences, a list of fingerprints, or a folder of these"
             raise InputError(problem, path=path, remedy=remedy)
     return read
 
 
-def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """List the files with sentences, each with the name of its set; log the files that are skipped."""
-    if not path.exists():
-        raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
-    if not path.is_dir():
-        yield path.name, path
-        return
-    root = path.resolve()
+def _files_in(root: Path) -> Iterator[tuple[str, Path]]:
+    """List the files with sentences in a folder, each with the name of its set; log the files that are skipped."""
     unread: list[str] = []
-    for item in files_below(root):
-        inner = item.relative_to(root)
-        is_shard = item.suffix == ".parquet" and item.parent.name == "data"
+    for path in files_below(root):
+        inner = path.relative_to(root)
+        is_shard = path.suffix == ".parquet" and path.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        is_about_data = any(_NOT_DATA.match(part) for part in inner.parts)
-        if is_about_data or plain_suffix(item) in _NOT_SENTENCES or not _is_text(item):
+        if any(map(_NOT_DATA.match, inner.parts)) or plain_suffix(path) in _NOT_SENTENCES or not _is_text(path):
             unread.append(name)
             continue
         if is_shard:
-            folder = DataFolder(item.parent.parent)
+            folder = DataFolder(path.parent.parent)
             for split in folder.splits:
                 folder.require_all_shards(split)
-        yield name, item
+        yield name, path
     if unread:
         log(f"not read, because they contain no sentences: {', '.join(unread)}")
 
@@ -201,64 +200,62 @@ def _is_text(path: Path) -> bool:
 
 
 def _add_file(read: Fingerprints, name: str, path: Path) -> int:
-    """Add the sentences or the fingerprints of a file to a set; return and log their number."""
-    if not _is_text(path):
-        raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
+    """Add the sentences or the fingerprints of a file to a set; log and return their number."""
     raw = b"" if path.suffix == ".parquet" else b"".join(read_blocks(path))
     header = re.match(rf"{_HEADER}(\d+)\s".encode(), raw)
     version, body = (int(header[1]), raw[header.end() :]) if header else (1, raw)
     if version > VERSION:
         problem = f"a list of fingerprints of version {version}; this version of hf_paraphrase reads up to {VERSION}"
         raise InputError(problem, path=path, remedy="update hf_paraphrase")
-    body = body.strip() + b"\n"
-    if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
+    if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body.strip() + b"\n"):
         numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
-        read.add_numbers(name, numbers, version)
-        number, kind = len(numbers), f"fingerprints of version {version}, which match the same words only,"
+        read.add_fingerprints(name, numbers, version)
+        count, kind = len(numbers), f"fingerprints of version {version}, which match the same words only,"
     else:
-        number, kind = read.add(name, _sentences_of(path, raw)), "sentences of four words or more"
-    if number:
-        log(f"{name}: {number:,} {kind} to keep out")
-    return number
+        count, kind = read.add(name, _sentences_of(path, raw)), "sentences of four words or more"
+    if count:
+        log(f"{name}: {count:,} {kind} to keep out")
+    return count
 
 
 def _sentences_of(path: Path, raw: bytes) -> pa.Array:
-    """Read every sentence of a file: of Parquet the sides of pairs, the target side of bitext, or else all texts."""
+    """Read every sentence of a file: of Parquet both sides of pairs, the target side of bitext, or else all texts."""
+    suffix = plain_suffix(path)
     if path.suffix == ".parquet":
-        folder = DataFolder(path, lists=True)
-        kinds = {field.name: field.type for field in folder.schema()}
-        columns = {name: is_text(kind.value_type if is_list(kind) else kind) for name, kind in kinds.items()}
-        usual = ({"sentence1", "sentence2"}, {"target"}, {"text"})
-        chosen = next((names for names in usual if names <= columns.keys()), set(filter(columns.get, columns)))
+        rows = open_rows(path, lists=True)
+        kinds = {field.name: field.type for field in rows.schema}
+        columns = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)]
+        usual = (["sentence1", "sentence2"], ["target"], ["text"])
+        chosen = next((names for names in usual if {*names} <= {*kinds}), columns)
         if not chosen:
-            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(columns)}")
-        arrays = chain.from_iterable(batch.columns for batch in folder.batches(columns=sorted(chosen)))
+            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(kinds)}")
+        arrays = chain.from_iterable(batch.columns for batch in rows.batches(chosen))
         texts = [as_string_array(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
-    if plain_suffix(path) == ".tmx":
+    if suffix == ".tmx":
         return pa.array(tmx_texts(path), pa.string())
     try:
         text = raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError:
-        # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
+        # The ASCII sentences of a set in an old encoding come out right.
         text = raw.decode("latin-1")
     lines = clean_returns(text).split("\n")
-    if plain_suffix(path) in {".json", ".jsonl"}:
-        return pa.array(list(_json_strings(lines)), pa.string())
     fields: list[str] = []
-    if plain_suffix(path) == ".csv":
+    if suffix in {".json", ".jsonl"}:
+        return pa.array(list(_json_strings(lines)), pa.string())
+    if suffix == ".csv":
         errors = LineErrors("skip")
         for _, record in csv_records(iter(enumerate(lines, start=1)), path, errors):
             fields += record
-        for _, number, _ in errors.skipped:
-            fields += re.split("[,;]", lines[number - 1])
+        for _, line_number, _ in errors.skipped:
+            fields += re.split("[,;]", lines[line_number - 1])
         # The STS benchmark has tabs under this name, and quotes that mean nothing.
         lines = [line for line in lines if "\t" in line]
     return pa.array([*fields, *(field for line in lines for field in line.split("\t"))], pa.string())
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:
-    """Find every string value, in a file that is one JSON value or one value a line."""
+    """Find every string value, in a file that is one JSON value or one value per line."""
     values: list[Any] = []
     try:
         values.append(json.loads("\n".join(lines)))
@@ -270,7 +267,5 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
         value = values.pop()
         if isinstance(value, str):
             yield value
-        elif isinstance(value, dict):
-            values.extend(value.values())
-        elif isinstance(value, list):
-            values.extend(value)
+        elif isinstance(value, dict | list):
+            values.extend(value.values() if isinstance(value, dict) else value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -20,28 +21,27 @@ import pyarrow.parquet as pq
 from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import ORDER as ORDER
-from .layout import SHARD
+from .layout import SHARD, find_layout
 from .readers import BATCH_ROWS as BATCH_ROWS
-from .rows import Rows, layout_of, open_rows
+from .rows import Rows, open_rows
 
 
 class DataFolder:
-    """A data set that was opened: its splits are listed, and only footers and headers are read before rows.
+    """A data set with a list of its splits; only footers and headers are read before rows.
 
     Args:
-        source: What :func:`~.rows.open_rows` takes.
-        lists: Whether a column of sentences may hold lists of them.
+        source: Any source of :func:`~.rows.open_rows`.
 
     Attributes:
-        path: The folder, file or URL, or as a path the name of a dataset on the Hub.
+        path: The folder, file or URL, or the name of a dataset on the Hub as a path.
         splits: The names of its splits, train first.
     """
 
-    def __init__(self, source: Any, *, lists: bool = False) -> None:
-        self._source, self._lists = source, lists
+    def __init__(self, source: Any) -> None:
+        self._source = source
         is_name = isinstance(source, str | os.PathLike)
         self.path = to_path(source) if is_name else Path(type(source).__name__)
-        self._layout = layout_of(source)
+        self._layout = find_layout(source)
         self.splits = self._layout.splits
         self._rows: dict[str, Rows] = {}
 
@@ -61,9 +61,9 @@ class DataFolder:
         if split not in self._rows:
             if split in self.splits or "." not in split:
                 self.require_all_shards(split)
-                self._rows[split] = Rows(self._source, self._layout, split, lists=self._lists)
+                self._rows[split] = Rows(self._source, self._layout, split)
             else:
-                self._rows[split] = open_rows(self._source, split, lists=self._lists)
+                self._rows[split] = open_rows(self._source, split)
         return self._rows[split]
 
     def require_all_shards(self, split: str) -> None:
@@ -75,7 +75,7 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
-        """Return the Arrow schema of a split; its metadata are the names of classes, where there are any."""
+        """Return the Arrow schema of a split; its metadata have the names of classes."""
         return self.rows(split).schema
 
     def class_names(self, column: str, split: str = "train") -> list[str]:
@@ -83,7 +83,7 @@ class DataFolder:
         return self.rows(split).class_names.get(column, [])
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
-        """Return the schema of a split, which has these columns."""
+        """Check that a split has these columns, and return its schema."""
         return self.rows(split).require(*columns)
 
     def count(self, split: str = "train") -> int:
@@ -92,10 +92,9 @@ class DataFolder:
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Return the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
-        opened = {split: self.rows(split) for split in self.splits}
         return [
-            {"name": split, "num_examples": rows.count(), "num_bytes": rows.num_bytes()}
-            for split, rows in opened.items()
+            {"name": split, "num_examples": self.count(split), "num_bytes": self.rows(split).num_bytes()}
+            for split in self.splits
         ]
 
     def batches(
@@ -114,12 +113,12 @@ class DataFolder:
         return self.rows(split).read(columns)
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Stream the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
+        """Stream the rows `start` to `stop` of a split in tables of `batch_size` rows."""
         return self.rows(split).tables(start=start, stop=stop, size=batch_size)
 
 
 def check_split_name(name: str) -> str:
-    """Return `name` if `datasets` takes it for a split."""
+    """Return the name of a split; refuse a name that `datasets` does not accept."""
     if not re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name
@@ -134,32 +133,28 @@ def write_split(
     rows_per_shard: int = 1_000_000,
     repeating: Sequence[str] | None = None,
 ) -> int:
-    """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return how many they are.
+    """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return the number of rows.
 
-    Columns are ordered and cast to the schema. For the `repeating` ones, all by default, a dictionary is built.
+    Columns are ordered and cast to the schema. The `repeating` columns, by default all, get a dictionary.
     """
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
-    writer: pq.ParquetWriter | None = None
     total = in_shard = 0
     dictionary = True if repeating is None else list(repeating)
-    try:
-        # Without rows there is a shard as well.
+    with ExitStack() as stack:
+        # A split without rows has a shard as well.
         for batch in chain([schema.empty_table()], batches):
-            if writer is None or in_shard >= rows_per_shard:
-                if writer is not None:
-                    writer.close()
+            if not parts or in_shard >= rows_per_shard:
+                stack.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                writer = pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary)
+                options = {"compression": "zstd", "use_dictionary": dictionary}
+                writer = stack.enter_context(pq.ParquetWriter(parts[-1], schema, **options))
                 in_shard = 0
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write(batch.select(schema.names).cast(schema))
                 total += batch.num_rows
                 in_shard += batch.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
     for index, part in enumerate(parts):
         part.rename(directory / f"{split}-{index:05d}-of-{len(parts):05d}.parquet")
     return total

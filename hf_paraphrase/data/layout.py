@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,18 +29,19 @@ RECORDS = ("provenance.json", "source_provenance.json", "skipped_lines.tsv")
 _READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text"}
 _OPTIONS_READ_HERE = {"csv": ("sep", "delimiter", "encoding", "keep_default_na", "na_values"), "text": ("encoding",)}
 _HEAD = re.compile(r"\s*---\n(.*?)\n---", re.DOTALL)
-_SAVED_TO_DISK = ("state.json", "dataset_dict.json")
+_PLAIN_CONFIG = {"config_name", "data_files", "default", "description"}
+_NO_FILES = "not a data folder: it has no Parquet, CSV or JSON lines files"
 
 
 @dataclass
 class Layout:
-    """The splits of a data set and where their rows are.
+    """The splits of a data set and their files or objects.
 
     Attributes:
         files: For each split its files; a split `NAME.SPLIT` belongs to the configuration NAME of a card.
         kind: The format of the files: `parquet`, `csv`, `jsonl` or `text`.
-        options: What the card says about the format: `delimiter` and `encoding`.
-        objects: For each split the `Dataset` or another object that has its rows, where there are no files to read.
+        options: The `delimiter` and `encoding` that the card states.
+        objects: For each split without files the `Dataset` or another object that has its rows.
         class_names: The names of the classes of columns, as the card states them.
     """
 
@@ -56,60 +57,64 @@ class Layout:
         return sorted(self.files or self.objects, key=lambda name: (ORDER.get(name, 3), name))
 
 
-def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> Layout:
-    """Find the splits of a folder, a file, a URL, or a dataset on the Hub (`owner/name` or `owner/name/subset`).
-
-    Args:
-        source: What `--pairs` and similar flags name.
-        subset: The configuration of a card; the default one for None.
+def find_layout(source: Any, subset: str | None = None) -> Layout:
+    """Find the splits of any source of :func:`~.rows.open_rows`; `subset` is the configuration of a card.
 
     Raises:
         InputError: If `load_dataset` would not open it either.
     """
-    rows = OBJECTS.get(os.fspath(source), source)
-    if not isinstance(rows, str | os.PathLike):
-        return Layout(objects=splits_of_object(rows))
-    source = rows
+    if isinstance(source, list | tuple) and source and all(isinstance(name, str | os.PathLike) for name in source):
+        if len(source) > 1:
+            return _files_layout(list(map(to_path, source)))
+        source = source[0]
+    if isinstance(source, str | os.PathLike):
+        source = OBJECTS.get(os.fspath(source), source)
+    if not isinstance(source, str | os.PathLike):
+        return _objects_layout(source)
     path = to_path(source)
     if isinstance(path, FsspecPath):
         return _remote_layout(path)
+    if path.is_file() and kind_of_rows(path) == "arrow":
+        import datasets
+
+        with name_load_errors(path):
+            return _objects_layout(datasets.load_dataset("arrow", data_files=str(path), streaming=True))
     if path.is_file():
-        kind = kind_of_rows(path) or "text"
-        return Layout({"train": [path]}, kind) if kind != "arrow" else _arrow_layout(path)
+        return Layout({"train": [path]}, kind_of_rows(path) or "text")
     if path.is_dir():
         return _folder_layout(path, subset)
     repository = repository_of(source)
     if repository is None:
         remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
         raise InputError("no such file or data folder", path=source, remedy=remedy)
+    name, subset = repository[0], subset or repository[1] or None
     with name_load_errors(source):
-        return _repository_layout(repository[0], subset or repository[1] or None)
+        try:
+            return _resolved_layout(name, subset)
+        except Exception:
+            import huggingface_hub
+
+            # Without a network the files may be in the cache.
+            with suppress(Exception):
+                folder = huggingface_hub.snapshot_download(name, repo_type="dataset", local_files_only=True)
+                return _resolved_layout(folder, subset)
+            raise
 
 
-def _repository_layout(name: str, subset: str | None) -> Layout:
-    """Find the splits of a dataset on the Hub; without a network, in the files of the cache."""
-    try:
-        return _resolved_layout(name, subset)
-    except Exception:
-        import huggingface_hub
+def _objects_layout(rows: Any) -> Layout:
+    """Return the splits of an object: the keys of a mapping of names to rows, else `train`."""
 
-        with suppress(Exception):  # nothing was fetched
-            folder = huggingface_hub.snapshot_download(name, repo_type="dataset", local_files_only=True)
-            return _resolved_layout(folder, subset)
-        raise
+    def is_column(part: Any) -> bool:
+        is_list = isinstance(part, list | tuple)
+        return (is_list and not (part and isinstance(part[0], Mapping))) or not hasattr(part, "__iter__")
 
-
-def _arrow_layout(path: Path) -> Layout:
-    import datasets
-
-    with name_load_errors(path):
-        rows = datasets.load_dataset("arrow", data_files=str(path), streaming=True)
-    return Layout(objects=dict(rows))
+    if isinstance(rows, Mapping) and not any(map(is_column, rows.values())):
+        return Layout(objects={str(split): part for split, part in rows.items()})
+    return Layout(objects={"train": rows})
 
 
-def files_layout(files: Sequence[str | os.PathLike[str]]) -> Layout:
+def _files_layout(paths: list[Path]) -> Layout:
     """Make one split `train` of several files of one format."""
-    paths = [to_path(file) for file in files]
     for path in paths:
         if not path.is_file():
             raise InputError("no such file", path=path, remedy="check the path; several inputs must be files")
@@ -120,29 +125,27 @@ def files_layout(files: Sequence[str | os.PathLike[str]]) -> Layout:
 
 
 def _folder_layout(path: Path, subset: str | None) -> Layout:
-    if any((path / name).is_file() for name in _SAVED_TO_DISK):
+    if any((path / name).is_file() for name in ("state.json", "dataset_dict.json")):
         import datasets
 
         with name_load_errors(path):
-            return Layout(objects=splits_of_object(datasets.load_from_disk(str(path))))
+            return _objects_layout(datasets.load_from_disk(str(path)))
     if subset is None and (own := _own_shards(path)):
         return own
     with name_load_errors(path):
         try:
             layout = _resolved_layout(str(path.resolve()), subset)
         except FileNotFoundError as error:
-            layout = Layout()
-            is_empty = type(error).__module__.startswith("datasets") and not _states_files(path)
-            if not is_empty:
+            if not type(error).__module__.startswith("datasets") or _states_files(path):
                 raise
+            layout = Layout()
     files = {
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
     }
-    if not any(files.values()) and not layout.objects:
-        problem = "not a data folder: it has no Parquet, CSV or JSON lines files"
-        remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
-        raise InputError(problem, path=path, remedy=remedy)
     layout.files = {split: listed for split, listed in files.items() if listed}
+    if not layout.splits:
+        remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
+        raise InputError(_NO_FILES, path=path, remedy=remedy)
     return layout
 
 
@@ -157,29 +160,26 @@ def _own_shards(path: Path) -> Layout | None:
         if not (match := SHARD.fullmatch(file.name)):
             return None
         files.setdefault(match["split"], []).append(file)
-    configs: list[Any] = []
-    class_names: dict[str, list[str]] = {}
-    if (path / "README.md").is_file():
-        # The client of the Hub, which `split_card` needs, takes longer to import.
-        import yaml
+    if not (path / "README.md").is_file():
+        return Layout(files) if files else None
+    # The client of the Hub, which `split_card` needs, takes longer to import.
+    import yaml
 
-        try:
-            match = _HEAD.match((path / "README.md").read_text("utf-8-sig"))
-            head = (match and yaml.safe_load(match[1])) or {}
-            class_names = _class_names_of_card(head)
-            configs = list(head.get("configs") or ())
-        except (ValueError, OSError, AttributeError, TypeError, KeyError, yaml.YAMLError):
-            return None  # a malformed card, about which `datasets` says what is wrong
-    for config in configs:
-        listed = config.get("data_files") if isinstance(config, dict) else None
-        if not isinstance(listed, list) or {*config} - {"default", "description"} != {"config_name", "data_files"}:
-            return None
-        for entry in listed:
-            split = entry.get("split") if isinstance(entry, dict) else None
-            names = {f"data/{name}-*": name for name in (split, f"{config['config_name']}.{split}")}
-            if split is None or names.get(entry.get("path")) not in files:
-                return None
-    return Layout(files, class_names=class_names) if files else None
+    try:
+        match = _HEAD.match((path / "README.md").read_text("utf-8-sig"))
+        head = (match and yaml.safe_load(match[1])) or {}
+        listed = [
+            (entry["path"], entry["split"], f"{config['config_name']}.{entry['split']}")
+            for config in head.get("configs") or ()
+            for entry in config["data_files"]
+        ]
+        are_plain = all({*config} <= _PLAIN_CONFIG for config in head.get("configs") or ())
+        class_names = _class_names_of_card(head)
+    except (ValueError, OSError, AttributeError, TypeError, KeyError, yaml.YAMLError):
+        return None  # `datasets` says what is wrong with the card
+    shards = {f"data/{name}-*" for name in files}
+    are_own = all(pattern in shards & {f"data/{name}-*" for name in names} for pattern, *names in listed)
+    return Layout(files, class_names=class_names) if files and are_plain and are_own else None
 
 
 def _states_files(path: Path) -> bool:
@@ -215,14 +215,18 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
     usual = type(config)()
     own = ("name", "version", "data_dir", "data_files", "description", *_OPTIONS_READ_HERE.get(builder.name, ()))
     plain = all(value == getattr(usual, key, value) for key, value in vars(config).items() if key not in own)
-    files = {str(split): list(listed) for split, listed in (config.data_files or {}).items()}
-    packed = any(".zip" in str(file) for listed in files.values() for file in listed)
+    files: dict[str, list[Any]] = {
+        str(split): list(map(str, listed)) for split, listed in (config.data_files or {}).items()
+    }
+    packed = any(".zip" in file for listed in files.values() for file in listed)
     if kind and plain and files and not packed:
         options = {"encoding": getattr(config, "encoding", None) or "utf-8"}
         if builder.name == "csv" and config.sep != ",":
             options["delimiter"] = config.sep
-        opened = {split: [_opened(file) for file in listed] for split, listed in files.items()}
-        return Layout(opened, kind, options, class_names=class_names)
+        for split, listed in files.items():
+            # Files of the Hub are fetched into its cache when they are read.
+            files[split] = [HubFile(file) if file.startswith("hf://datasets/") else to_path(file) for file in listed]
+        return Layout(files, kind, options, class_names=class_names)
     if files:
         streams = builder.as_streaming_dataset()
     else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
@@ -231,13 +235,8 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
     return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
 
 
-def _opened(file: str) -> Any:
-    """Return a local path, or a file of the Hub that is fetched into its cache when it is read."""
-    return HubFile(file) if str(file).startswith("hf://datasets/") else to_path(str(file))
-
-
 class HubFile(os.PathLike[str]):
-    """A file of a dataset on the Hub, which the client of the Hub fetches, and keeps, when it is first read."""
+    """A file of a dataset on the Hub; the client of the Hub fetches it, and caches it, at the first reading."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -255,11 +254,6 @@ class HubFile(os.PathLike[str]):
 
     def __str__(self) -> str:
         return self._url
-
-
-def _through(caches: str, file: str) -> str:
-    """Return the URL of a file through the caches of fsspec; `datasets` returns a path for `file://`."""
-    return f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}"
 
 
 def _remote_layout(path: FsspecPath) -> Layout:
@@ -283,30 +277,17 @@ def _remote_layout(path: FsspecPath) -> Layout:
             default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
             patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
         resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
-        files = {
-            str(split): [to_path(_through(caches, str(file))) for file in listed] for split, listed in resolved.items()
-        }
-    kinds = [kind_of_rows(Path(file.name)) for listed in files.values() for file in listed]
-    kind = max(filter(None, kinds), key=kinds.count, default=None)
-    if kind is None:
-        raise InputError("not a data folder: it has no Parquet, CSV or JSON lines files", path=path, remedy="check it")
-    kept = {
-        split: [file for file in listed if kind_of_rows(Path(file.name)) == kind] for split, listed in files.items()
-    }
-    return Layout({split: listed for split, listed in kept.items() if listed}, kind)
-
-
-def splits_of_object(rows: Any) -> dict[str, Any]:
-    """Return the splits of an object: the keys of a mapping of names to rows, else `train`."""
-    if isinstance(rows, Mapping) and not any(_is_column(part) for part in rows.values()):
-        return {str(split): part for split, part in rows.items()}
-    return {"train": rows}
-
-
-def _is_column(part: Any) -> bool:
-    """Return whether a value of a mapping is a column, not the rows of a split."""
-    is_list = isinstance(part, list | tuple)
-    return (is_list and not (part and isinstance(part[0], Mapping))) or not hasattr(part, "__iter__")
+    files: dict[str, dict[str, list[Any]]] = {}
+    for split, listed in resolved.items():
+        for file in map(str, listed):
+            # `datasets` returns a path for `file://`.
+            found = to_path(f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}")
+            if kind := kind_of_rows(Path(found.name)):
+                files.setdefault(kind, {}).setdefault(str(split), []).append(found)
+    if not files:
+        raise InputError(_NO_FILES, path=path, remedy="check it")
+    most = max(files, key=lambda kind: sum(map(len, files[kind].values())))
+    return Layout(files[most], most)
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""Pairs of sentences: rows with two sides, and with negatives and labels if there are columns of them."""
+"""Pairs of sentences: rows with two sides, and with negatives, labels and scores if there are columns of them.
+
+The labels 1 and true mean a paraphrase. Class names are read by their meaning: `entailment`, `paraphrase` and
+`duplicate` are paraphrases, however a data set numbers its classes. Any other label needs `--positive-label`.
+"""
 
 from __future__ import annotations
 
@@ -12,36 +16,132 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
-from .labels import PairLabels, find_label, find_score
 from .rows import open_rows
-from .schema import is_list, require_columns, require_texts, with_column
+from .schema import PAIRS, columns_there, is_list, plain_name, require_columns, require_texts, with_column
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
 """The names of columns with texts that are no paraphrase of the first side."""
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
-"""Where pairs come from: anything that :func:`~.rows.open_rows` opens."""
+"""A source of pairs: anything that :func:`~.rows.open_rows` opens."""
+_ONE_OR_ZERO = re.compile(r"[01]\.0*")
+LABEL, SCORE = "label", "score"
+"""Our names of the columns of labels (1 for a paraphrase, 0 for another pair) and of scores."""
+_LABELS = (LABEL, "labels", "gold_label", "is_duplicate", "duplicate", "is_paraphrase", "paraphrase")
+_SCORES = (SCORE, "scores", "similarity", "similarity_score", "relatedness_score")
+_POSITIVE = (
+    *("1", "true", "yes", "paraphrase", "paraphrases", "is_paraphrase", "duplicate", "is_duplicate", "equivalent"),
+    *("semantically_equivalent", "entailment", "similar", "same", "positive"),
+)
+_NEGATIVE = (
+    *("0", "false", "no", "neutral", "contradiction", "different", "dissimilar", "unrelated", "negative", "random"),
+    *(f"{prefix}{word}" for word in _POSITIVE for prefix in ("not_", "non_", "no_", "un", "not_a_", "non")),
+)
+
+
+def find_label(names: Iterable[str], sides: Iterable[str] = PAIRS.names, usual: Sequence[str] = _LABELS) -> str | None:
+    """Find the column of labels by its usual names; a side of the pairs is none."""
+    present = {plain_name(name): name for name in names if name not in {*sides}}
+    return next((present[name] for name in usual if name in present), None)
+
+
+def find_score(names: Iterable[str], sides: Iterable[str] = PAIRS.names) -> str | None:
+    """Find the column of scores by its usual names."""
+    return find_label(names, sides, _SCORES)
+
+
+class PairLabels:
+    """Convert a column of labels to 1 for paraphrases, 0 for other pairs, and null for pairs without a label.
+
+    Args:
+        column: The name of the column, for messages.
+        class_names: For each column of class numbers the names of the classes 0, 1, ….
+        positive: The value, or the name or number of the class, that means paraphrase; all others mean another pair.
+        path: The name of the data in messages.
+    """
+
+    def __init__(
+        self,
+        column: str,
+        class_names: Mapping[str, Sequence[str]] | None = None,
+        *,
+        positive: str | None = None,
+        path: str | None = None,
+    ) -> None:
+        self.column, self.positive, self._path = column, positive, path
+        self._names = list((class_names or {}).get(column, ()))
+        if positive in {*map(str, range(len(self._names)))} - {*self._names}:
+            self.positive = self._names[int(positive)]  # a class by its number
+        self._has_positive = False
+
+    def require_positive(self) -> None:
+        """Check that the positive label occurred in the rows that were read."""
+        if self.positive is not None and not self._has_positive:
+            classes = f"; the classes are {', '.join(self._names)}" if self._names else ""
+            problem = f"no pair has the {self.column} `{self.positive}`"
+            raise InputError(problem, path=self._path, remedy=f"check --positive-label{classes}")
+
+    def read(self, values: pa.Array | pa.ChunkedArray, start: int = 0) -> pa.Array:
+        """Read labels, and refuse a value without a meaning; `start` is the number of the first row in messages."""
+        labels, readable = self.try_read(values)
+        if not readable.all():
+            row = int(np.argmin(readable))
+            value = f"{self.column} {values[row]} of row {start + row + 1}"
+            problem = f"{value} does not say whether a pair is a paraphrase"
+            remedy = "name the label that means paraphrase: --positive-label, or prepare pairs --positive-label"
+            raise InputError(problem, path=self._path, remedy=remedy)
+        return labels
+
+    def try_read(self, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+        """Read labels, and return which rows have a readable label or none at all: (rows,), bool."""
+        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        distinct = values.unique()
+        meanings = [self._meaning(value) for value in distinct.to_pylist()]
+        pairs = zip(meanings, distinct.to_pylist(), strict=True)
+        is_readable = [meaning is not None or self._is_missing(value) for meaning, value in pairs]
+        self._has_positive |= 1 in meanings
+        positions = pc.index_in(values, distinct)
+        readable = pa.array(is_readable, pa.bool_()).take(positions).to_numpy(zero_copy_only=False)
+        return pa.array(meanings, pa.int64()).take(positions), readable
+
+    def _meaning(self, value: object) -> int | None:
+        if self._is_missing(value):
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(self._names):
+            value = self._names[value]
+        text = plain_name(f"{value:.12g}" if isinstance(value, float) else str(value))
+        text = text[0] if _ONE_OR_ZERO.fullmatch(text) else text
+        if self.positive is not None:
+            return int(text == plain_name(self.positive))
+        return 1 if text in _POSITIVE else 0 if text in _NEGATIVE else None
+
+    def _is_missing(self, value: object) -> bool:
+        # In a column of classes -1 is the class of a row without one.
+        is_empty = isinstance(value, str) and not value.strip()
+        return value is None or is_empty or value != value or (value == -1 and bool(self._names))
+
+
+def require_label(names: Sequence[str], path: str) -> str:
+    """Return the column of labels, or else of scores; refuse pairs without either."""
+    if (name := find_label(names) or find_score(names)) is None:
+        remedy = f"give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1; {columns_there(names)}"
+        raise InputError("the pairs have no column `label` or `score`", path=path, remedy=remedy)
+    return name
 
 
 class PairRows:
-    """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
+    """The rows of pairs with the columns `sentence1` and `sentence2`, or other usual names; bitext has others.
 
-    Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
-    for each of its texts.
+    A row with a list as its second side, as in `{"query": …, "pos": [..]}`, is a pair for each text of the list.
 
     Attributes:
         rows: The rows as :func:`~.rows.open_rows` opens them.
         columns: The names of all columns.
         sides: The names of the two columns of sentences.
         negatives: The columns with texts, or lists of texts, that are no paraphrase of the first side.
-        label: The column that says whether a pair is a paraphrase; None without one.
+        label: The column of labels; None without one.
         score: The column with scores of similarity; None without one.
-
-    Args:
-        source: The pairs.
-        split: The split to read.
-        positive_label: The label that means paraphrase, unless it is a usual one.
     """
 
     def __init__(self, source: PairSource, split: str = "train", *, positive_label: str | None = None) -> None:
@@ -73,7 +173,7 @@ class PairRows:
             raise InputError(problem, path=self.path, remedy="give data with pairs, or another split")
 
     def _one_pair_per_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Repeat rows whose second side is a list, and check that the sides are text."""
+        """Make a row for each text of a second side that is a list, and check that the sides are text."""
         name = self.sides[1]
         if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)

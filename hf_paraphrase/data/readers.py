@@ -1,15 +1,22 @@
 """Read files as Arrow batches whose values keep the type that they have in the file.
 
-Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has
-the type of its values: text stays text, a date is text, and whole numbers that no integer type holds become text.
+Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has the type of
+its values: text stays text, also a date, and whole numbers that exceed 64 bits become text.
+
+CSV is read strictly: a quoted field that is not closed within 100 lines, or is followed by anything but the delimiter,
+is an error, and the lines after its first one are read again.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import re
+import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +27,95 @@ import pyarrow.parquet as pq
 from ..artefacts.fsspec_path import FsspecPath
 from ..errors import InputError
 from ..messages import sanitize_line
-from .records import csv_records, json_objects, require_once
+from .schema import columns_there
 from .text_blocks import LineErrors, StrictLines
-from .text_files import FLOAT, all_lines, read_lines
+from .text_files import FLOAT, LONGEST_RECORD_LINES, all_lines, read_lines
 
 BATCH_ROWS = 10_000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 LINE = "\0line"
-"""The name of a column with the line of each row, which readers of CSV and JSON lines have too."""
-_KINDS = {type(None): "null", list: "nested", dict: "nested"}
-_INT64 = range(-(1 << 63), 1 << 63)
+"""The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
+csv.field_size_limit(sys.maxsize)
+
+
+def csv_records(
+    lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors, delimiter: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Split numbered lines of CSV into records with the numbers of their first lines; report malformed ones.
+
+    The default delimiter is the one that a first line such as `sep=;` names, else the comma, semicolon or tab that
+    occurs most often in the header. Blank lines are no records.
+    """
+    pending = deque(islice(lines, 1))
+    if pending and (stated := re.fullmatch(r"sep=(.)", pending[0][1])):
+        delimiter, pending = delimiter or stated[1], deque(islice(lines, 1))
+    delimiter = delimiter or max(",;\t", key=pending[0][1].count if pending else "".count)
+    taken: list[tuple[int, str]] = []
+
+    def lines_of_record() -> Iterator[str]:
+        while len(taken) < LONGEST_RECORD_LINES and (line := pending.popleft() if pending else next(lines, None)):
+            taken.append(line)
+            yield f"{line[1]}\n"
+
+    reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
+    while True:
+        taken.clear()
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            is_open = "unexpected end of data" in str(error)
+            problem = f"a quoted field is not closed within {len(taken)} lines" if is_open else str(error)
+            errors.handle(problem, path, taken[0][0], "close the quote, and double quotes inside quoted fields")
+            pending.extendleft(reversed(taken[1:]))
+            reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
+            continue
+        if fields is None:
+            return
+        if fields:
+            yield taken[0][0], fields
+
+
+def require_once(present: list[str], name: str, path: Path, remedy: str) -> None:
+    """Check that a header has a column exactly once."""
+    if present.count(name) != 1:
+        problem = f"{'no' if name not in present else 'more than one'} column `{name}` in the header"
+        raise InputError(problem, path=path, line=1, remedy=f"{remedy}; {columns_there(present)}")
+
+
+def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Stream the objects of JSON lines with their line numbers, or of one JSON list with their positions."""
+    lines = all_lines(path, errors, encoding)
+    first = next(lines, (1, ""))
+    if first[1].lstrip().startswith("["):
+        try:
+            values = json.loads("\n".join([first[1], *(text for _, text in lines)]))
+        except (ValueError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+            problem, remedy = f"not a JSON list: {error}", "give one object per line, or one list of objects"
+            raise InputError(problem, path=path, line=line, remedy=remedy) from error
+        for position, value in enumerate(values, start=1):
+            if isinstance(value, dict):
+                yield position, value
+            else:
+                errors.handle(f"item {position} is not a JSON object", path, position, "give a list of objects")
+        return
+    decode = json.JSONDecoder().raw_decode  # twice as fast as `json.loads`
+    for line, text in chain([first], lines):
+        if not (text := text.strip()):
+            continue
+        try:
+            value, end = decode(text)
+            problem = "something other than {…}" if end == len(text) else f"text behind it: {text[end:][:40]}"
+        except (ValueError, RecursionError) as error:
+            value, end, problem = None, 0, error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        if isinstance(value, dict) and end == len(text):
+            yield line, value
+        else:
+            errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object per line")
 
 
 class FileReader:
-    """Reads one format. A subclass says how one file is read; the files of a split have the columns of the first."""
+    """Reads files of one format, which have the columns of the first; a subclass reads one file."""
 
     has_lines = False
     """Whether :data:`LINE` can be read."""
@@ -41,10 +123,10 @@ class FileReader:
     def __init__(self, files: Sequence[Any], options: Mapping[str, Any]) -> None:
         self.files, self.options = list(files), dict(options)
         self.errors: LineErrors = self.options.pop("errors", None) or StrictLines()
-        self.schema = self.read_schema()
+        self.encoding: str = self.options.get("encoding", "utf-8")
+        self.schema = self._read_schema()
 
-    def read_schema(self) -> pa.Schema:
-        """Return the schema of all files."""
+    def _read_schema(self) -> pa.Schema:
         raise NotImplementedError
 
     def count(self) -> int:
@@ -57,33 +139,35 @@ class FileReader:
         """Stream columns of the rows `start` to `stop` of all files."""
         row = 0
         for file in self.files:
-            for batch in self.read(file, columns, batch_size):
-                begin, row = row, row + batch.num_rows
-                part = batch.slice(max(0, start - begin), None if stop is None else max(0, stop - max(begin, start)))
+            for batch in self._read(file, columns, batch_size):
+                part = _overlap(batch, row, start, stop)
+                row += batch.num_rows
                 if part.num_rows:
                     yield part
                 if stop is not None and row >= stop:
                     return
 
-    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream columns of one file."""
+    def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError
+
+
+def _overlap(batch: pa.RecordBatch, row: int, start: int, stop: int | None) -> pa.RecordBatch:
+    """Return the rows `start` to `stop` of a batch that begins at `row`."""
+    return batch.slice(max(0, start - row), None if stop is None else max(0, stop - max(row, start)))
 
 
 class ParquetReader(FileReader):
     """Reads Parquet files, and decodes only the row groups and columns that are asked for."""
 
-    _footers: list[pq.FileMetaData]
-
-    def read_schema(self) -> pa.Schema:
-        """Return the schema of the first file."""
-        self._footers = []
+    def _read_schema(self) -> pa.Schema:
+        """Return the schema of the first file, and read the footers of all."""
+        self._footers: list[pq.FileMetaData] = []
+        schemas: list[pa.Schema] = []
         for file in self.files:
-            with open_parquet(file) as opened:
+            with _open_parquet(file) as opened:
                 self._footers.append(opened.metadata)
-                if file is self.files[0]:
-                    schema = opened.schema_arrow
-        return schema
+                schemas.append(opened.schema_arrow)
+        return schemas[0]
 
     def count(self) -> int:
         """Count the rows from the footers of the files."""
@@ -101,43 +185,45 @@ class ParquetReader(FileReader):
         self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
         """Stream columns of the rows `start` to `stop` of all files."""
-        row, stop = 0, self.count() if stop is None else stop
+        end, stop = 0, self.count() if stop is None else stop
+        schema = pa.schema([self.schema.field(name) for name in columns])
         for file, footer in zip(self.files, self._footers, strict=True):
-            ends = [0, *(footer.row_group(group).num_rows for group in range(footer.num_row_groups))]
-            begins = [row := row + rows for rows in ends]
-            groups = [group for group in range(len(begins) - 1) if begins[group + 1] > start and begins[group] < stop]
+            groups, row = [], end
+            for group in range(footer.num_row_groups):
+                begin, end = end, end + footer.row_group(group).num_rows
+                if end > start and begin < stop:
+                    groups.append(group)
+                    row = begin if len(groups) == 1 else row
             if not groups:
                 continue
-            _require_columns_of_first(footer.schema.to_arrow_schema().names, columns, self.files[0], file)
-            begin = begins[groups[0]]
-            for batch in parquet_batches(file, batch_size=batch_size, row_groups=groups, columns=list(columns)):
-                part = batch.slice(max(0, start - begin), max(0, stop - max(start, begin)))
-                begin += batch.num_rows
+            if missing := [name for name in columns if name not in footer.schema.to_arrow_schema().names]:
+                problem = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+                raise InputError(problem, path=file, remedy=f"give files with the columns of {self.files[0]}")
+            options = {"batch_size": batch_size, "row_groups": groups, "columns": list(columns)}
+            for batch in _parquet_batches(file, **options):
+                part = _overlap(batch, row, start, stop)
+                row += batch.num_rows
                 if part.num_rows:
-                    yield self._cast(part, file)
+                    problem = f"a column has another type than in {self.files[0]}"
+                    yield cast_rows(part, schema, file, problem, "write both files with the same types")
 
-    def _cast(self, batch: pa.RecordBatch, file: Any) -> pa.RecordBatch:
-        """Cast a batch of a later file to the types of the first."""
-        schema = pa.schema([self.schema.field(name) for name in batch.schema.names])
-        if batch.schema.equals(schema):
-            return batch
-        try:
-            return batch.cast(schema)
-        except (pa.ArrowException, ValueError) as error:
-            problem = f"a column has another type than in {self.files[0]}: {error}"
-            raise InputError(problem, path=file, remedy="write both files with the same types") from error
+
+def cast_rows(rows: Any, schema: pa.Schema, path: Any, problem: str, remedy: str) -> Any:
+    """Cast a batch or table to a schema."""
+    try:
+        return rows if rows.schema.equals(schema) else rows.cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        raise InputError(f"{problem}: {error}", path=path, remedy=remedy) from error
 
 
 class TextReader(FileReader):
     """Reads the lines of text files as the column `text`."""
 
-    def read_schema(self) -> pa.Schema:
-        """Return the schema of all text files."""
+    def _read_schema(self) -> pa.Schema:
         return pa.schema([("text", pa.string())])
 
-    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream the lines of one file."""
-        for lines in read_lines(Path(file), StrictLines(), self.options.get("encoding", "utf-8")):
+    def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        for lines in read_lines(Path(file), StrictLines(), self.encoding):
             for begin in range(0, len(lines), batch_size):
                 yield pa.record_batch({"text": lines.slice(begin, batch_size)}).select(list(columns))
 
@@ -145,13 +231,13 @@ class TextReader(FileReader):
 class CsvReader(FileReader):
     """Reads CSV files, all columns as text; malformed lines go to `errors`.
 
-    The option `numbers` names columns that are numbers where all their values are; with `decimal` or `thousands` these
-    are all columns.
+    The columns that the option `numbers` names become numbers where all their values are; with `decimal` or
+    `thousands` all columns do.
     """
 
     has_lines = True
 
-    def read_schema(self) -> pa.Schema:
+    def _read_schema(self) -> pa.Schema:
         """Return the columns of the headers, which are the same in all files."""
         names = self._header(self.files[0])
         for file in self.files[1:]:
@@ -161,18 +247,17 @@ class CsvReader(FileReader):
         self.schema = pa.schema([(name, pa.string()) for name in names])
         converted = {"decimal", "thousands"} & {*self.options}
         types = self._number_types([name for name in names if converted or name in self.options.get("numbers", ())])
-        self.schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
-        return self.schema
+        return pa.schema([(name, types.get(name, pa.string())) for name in names])
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
         filled: set[str] = set()
         for file in self.files if candidates else ():
-            for batch in self.read(file, candidates, BATCH_ROWS):
+            for batch in self._read(file, candidates, BATCH_ROWS):
                 for name in candidates:
                     texts = batch.column(name).drop_null()
                     form = _WHOLE if name == "label" else FLOAT
-                    texts = texts if name == "label" else self._plain_numbers(pc.utf8_trim_whitespace(texts))
+                    texts = texts if name == "label" else self._plain_numbers(texts)
                     if len(texts):
                         filled.add(name)
                     if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
@@ -181,6 +266,7 @@ class CsvReader(FileReader):
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
         """Write numbers with a point and without separators of thousands."""
+        texts = pc.utf8_trim_whitespace(texts)
         if thousands := self.options.get("thousands"):
             texts = pc.replace_substring(texts, thousands, "")
         return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
@@ -192,15 +278,12 @@ class CsvReader(FileReader):
         return names
 
     def _records(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        path = Path(file)
-        lines = all_lines(path, self.errors, self.options.get("encoding", "utf-8"))
-        return csv_records(lines, path, self.errors, self.options.get("delimiter"))
+        lines = all_lines(Path(file), self.errors, self.encoding)
+        return csv_records(lines, Path(file), self.errors, self.options.get("delimiter"))
 
-    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream columns of one file."""
+    def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         records = self._records(file)
         _, header = next(records, (1, []))
-        positions = [header.index(name) for name in columns if name != LINE]
 
         def rows() -> Iterator[tuple[int, list[str]]]:
             for line, fields in records:
@@ -210,13 +293,15 @@ class CsvReader(FileReader):
                     problem = f"{len(fields)} field{'s' * (len(fields) != 1)} where the header has {len(header)}"
                     self.errors.handle(problem, Path(file), line, "fix the line")
 
-        for block in _blocks(rows(), batch_size):
+        stream = rows()
+        while block := list(islice(stream, batch_size)):
             arrays = {LINE: pa.array([line for line, _ in block], pa.int64())}
-            for position in positions:
+            for name in (name for name in columns if name != LINE):
+                position = header.index(name)
                 texts = pa.array([fields[position] or None for _, fields in block], pa.string())
-                if (kind := self.schema.field(header[position]).type) != pa.string():
-                    texts = self._plain_numbers(pc.utf8_trim_whitespace(texts)).cast(kind)
-                arrays[header[position]] = texts
+                if (kind := self.schema.field(name).type) != pa.string():
+                    texts = self._plain_numbers(texts).cast(kind)
+                arrays[name] = texts
             yield pa.record_batch({name: arrays[name] for name in columns})
 
 
@@ -225,43 +310,43 @@ class JsonReader(FileReader):
 
     has_lines = True
 
-    def read_schema(self) -> pa.Schema:
+    def _read_schema(self) -> pa.Schema:
         """Read all files once for the keys of all objects and for the types of their values."""
-        kinds: dict[str, set[str]] = {}
-        nested: dict[str, pa.DataType] = {}
+        types: dict[str, pa.DataType] = {}
+        self._texts: set[str] = set()
         for file in self.files:
-            for block in _blocks(self._objects(file), BATCH_ROWS):
+            objects = self._objects(file)
+            while block := list(islice(objects, BATCH_ROWS)):
                 for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
                     values = [value.get(name) for _, value in block]
-                    value_kinds = kinds.setdefault(name, set())
-                    value_kinds.update(_kinds_of_values(values))
-                    if value_kinds - {"null"} == {"nested"}:
-                        nested[name] = _merged(nested.get(name), values)
-        self._texts = {name for name, value_kinds in kinds.items() if "str" in value_kinds}
-        return pa.schema([(name, _type_of(value_kinds, nested.get(name))) for name, value_kinds in kinds.items()])
+                    types[name] = _common_type(types.get(name, pa.null()), values)
+                    if str in map(type, values):
+                        self._texts.add(name)
+        return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return json_objects(Path(file), self.errors, self.options.get("encoding", "utf-8"))
+        return json_objects(Path(file), self.errors, self.encoding)
 
-    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream columns of one file."""
+    def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in columns if name != LINE])
-        for block in _blocks(self._objects(file), batch_size):
+        objects = self._objects(file)
+        while block := list(islice(objects, batch_size)):
             try:
                 arrays = self._arrays(block, schema)
             except (pa.ArrowException, UnicodeEncodeError):
                 block = [entry for entry in block if self._fits(entry, schema, file)]
                 arrays = self._arrays(block, schema)
-            lines = pa.array([line for line, _ in block], pa.int64())
-            yield pa.record_batch({name: lines if name == LINE else arrays[name] for name in columns})
+            arrays[LINE] = pa.array([line for line, _ in block], pa.int64())
+            yield pa.record_batch({name: arrays[name] for name in columns})
 
     def _arrays(self, block: list[tuple[int, Mapping[str, Any]]], schema: pa.Schema) -> dict[str, pa.Array]:
         arrays: dict[str, pa.Array] = {}
         for name, kind in zip(schema.names, schema.types, strict=True):
             values = [value.get(name) for _, value in block]
-            # Numbers that no type holds are text; another value in a column of texts is a mistake.
-            is_number = kind == pa.string() and name not in self._texts
-            arrays[name] = pa.array(map(_text_of_number, values) if is_number else values, kind)
+            if kind == pa.string() and name not in self._texts:
+                # Numbers that no type holds are text; another value in a column of texts is a mistake.
+                values = [None if value is None else json.dumps(value) for value in values]
+            arrays[name] = pa.array(values, kind)
         return arrays
 
     def _fits(self, entry: tuple[int, Mapping[str, Any]], schema: pa.Schema, file: Any) -> bool:
@@ -287,94 +372,46 @@ READERS: dict[str, Callable[..., FileReader]] = {
     "jsonl": JsonReader,
     "text": TextReader,
 }
-"""What reads the files of each format."""
+"""The reader of each format."""
 
 
-def _blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    block: list[Any] = []
-    for row in rows:
-        block.append(row)
-        if len(block) == size:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _text_of_number(value: Any) -> str | None:
-    return None if value is None else json.dumps(value)
-
-
-def _kinds_of_values(values: list[Any]) -> set[str]:
-    types = set(map(type, values))
-    kinds = {_KINDS.get(kind, kind.__name__) for kind in types}
-    if int in types and any(type(value) is int and value not in _INT64 for value in values):
-        kinds.add("long")
-    return kinds
-
-
-def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
-    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
-    value_kinds = kinds - {"null"}
-    if value_kinds == {"nested"} and nested is not None:
-        return nested
-    if value_kinds == {"int", "float"}:
-        return pa.float64()
-    return types.get(next(iter(value_kinds)), pa.string()) if len(value_kinds) == 1 else pa.string()
-
-
-def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:
-    """Return one type for these lists or objects and all earlier ones; text if no type fits."""
+def _common_type(before: pa.DataType, values: list[Any]) -> pa.DataType:
+    """Return one type for these values and all earlier ones; text if no type fits."""
     try:
+        if {bool, float} <= {*map(type, values)}:  # which Arrow takes for numbers
+            return pa.string()
+        kind = pa.array(values).type
+    except UnicodeEncodeError:
         kind = pa.infer_type(values)
-        if before is None:
-            return kind
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.string()
+    try:
         fields = [pa.schema([("", part)]) for part in (before, kind)]
         return pa.unify_schemas(fields, promote_options="permissive").field(0).type
-    except (pa.ArrowException, TypeError, OverflowError):
+    except pa.ArrowException:
         return pa.string()
 
 
-def _require_columns_of_first(present: Sequence[str], columns: Sequence[str], first: Any, file: Any) -> None:
-    if missing := [name for name in columns if name not in present]:
-        problem = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
-        raise InputError(problem, path=file, remedy=f"give files with the columns of {first}")
-
-
-def open_parquet(path: Any) -> pq.ParquetFile:
+def _open_parquet(path: Any) -> pq.ParquetFile:
     """Open a Parquet file, at a path or a URL, for use in a `with` statement."""
-    with name_damage(path):
+    with _name_damage(path):
         return pq.ParquetFile(path.open("rb") if isinstance(path, FsspecPath) else Path(path))
 
 
-def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+def _parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
     """Stream the record batches of a Parquet file; `options` go to `iter_batches`."""
-    with open_parquet(path) as file, name_damage(path):
-        for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
+    with _open_parquet(path) as file, _name_damage(path):
+        for batch in file.iter_batches(**options):
             # Check the bytes here, where the file is known.
             batch.validate(full=True)
             yield batch
 
 
 @contextmanager
-def name_damage(path: Any) -> Iterator[None]:
+def _name_damage(path: Any) -> Iterator[None]:
     """Turn the errors of Arrow and of the system into an `InputError` that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
         problem = f"not a readable Parquet file: {str(error)[:200]}"
         raise InputError(problem, path=path, remedy="copy or re-create it") from error
-
-
-def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Cast text of any Arrow type, also in dictionaries, to plain strings, which every kernel and writer supports."""
-    if batch.schema.types == schema.types:
-        return pa.record_batch(batch.columns, schema=schema)
-    columns = zip(batch.columns, schema.types, strict=True)
-    return pa.record_batch([_cast(column, kind) for column, kind in columns], schema=schema)
-
-
-def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        return _cast(column.dictionary, kind).take(column.indices)
-    return column if column.type == kind or pa.types.is_null(kind) else column.cast(kind)

@@ -1,6 +1,6 @@
-"""Which rows go where: repeats, parts held out, the shuffled order; and rows that wait on disk while that is decided.
+"""Choose rows: repeats, held-out parts, samples and the shuffled order; and store rows on disk until they are chosen.
 
-Decisions need 8 bytes a row and never the texts themselves, so corpora larger than memory can be split.
+A choice needs 8 bytes per row and never the texts themselves, so corpora larger than memory can be split.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..text.hashing import are_among
 
 BATCH_ROWS = 50_000
 GATHER_BYTES = 64 << 20
-"""How much is gathered in one reading of the stored rows, where they are wanted in another order than theirs."""
+"""The size of the rows that one pass over the stored rows collects."""
 _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
 
 
@@ -31,25 +31,25 @@ def first_occurrences(keys: np.ndarray) -> np.ndarray:
 
 
 def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Draw candidates for a held-out part (rows,), bool, so that no key is both in it and outside it.
+    """Draw candidates for a held-out part (rows,), bool; all rows of a key are either in it or outside it.
 
-    Rows of one key go together, so fewer than `size` are drawn where groups of equal rows do not fit.
+    Fewer than `size` rows are drawn if groups of equal rows do not fit.
     """
     candidates = np.ones(len(keys), dtype=bool) if candidates is None else candidates
-    groups, numbers = np.unique(keys[candidates], return_counts=True)
+    groups, counts = np.unique(keys[candidates], return_counts=True)
     drawn: list[int] = []
     left = size
     for group in np.random.default_rng([seed, _HOLDING_OUT]).permutation(len(groups)):
         if left == 0:
             break
-        if numbers[group] <= left:
+        if counts[group] <= left:
             drawn.append(group)
-            left -= int(numbers[group])
+            left -= int(counts[group])
     return are_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))]) & candidates
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draw `size` of the candidates (rows,), bool, or all if they are fewer: (rows,), bool."""
+    """Draw `size` of the candidates (rows,), bool, or all if there are fewer: (rows,), bool."""
     rows = np.flatnonzero(candidates)
     drawn = np.zeros_like(candidates)
     if size < len(rows):
@@ -59,7 +59,7 @@ def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return the row numbers in an order that is drawn with `seed`."""
+    """Return the row numbers in random order."""
     return np.random.default_rng([seed, _SHUFFLING]).permutation(rows)
 
 
@@ -81,7 +81,7 @@ class RowStore(AbstractContextManager["RowStore"]):
         return self._starts[-1]
 
     def append(self, rows: pa.Table) -> None:
-        """Add rows at the end; none may be added once they are read."""
+        """Add rows at the end, before the first reading."""
         try:
             for batch in rows.to_batches(max_chunksize=BATCH_ROWS):
                 if batch.num_rows:
@@ -93,7 +93,7 @@ class RowStore(AbstractContextManager["RowStore"]):
     def gather(self, rows: np.ndarray) -> Iterator[pa.Table]:
         """Stream the rows of the given numbers in the given order, at most 50,000 at a time."""
         self._writer.close()
-        # Whole batches, so that the output does not depend on the size of a reading.
+        # With whole batches the output does not depend on `GATHER_BYTES`.
         bytes_per_row = max(1, self.path.stat().st_size // max(1, len(self)))
         most = max(1, GATHER_BYTES // bytes_per_row // BATCH_ROWS) * BATCH_ROWS
         with pa.OSFile(str(self.path), "rb") as file:
@@ -117,6 +117,4 @@ class RowStore(AbstractContextManager["RowStore"]):
             for index in np.flatnonzero(np.diff(edges))
         ]
         table = pa.Table.from_batches(parts, schema=self.schema).combine_chunks()
-        if (np.diff(order) == 1).all():
-            return table
-        return table.take(pa.array(np.argsort(order)))
+        return table if (np.diff(order) == 1).all() else table.take(pa.array(np.argsort(order)))

@@ -1,7 +1,7 @@
 """Open rows of any kind: folders, files, datasets on the Hub, and tables in memory.
 
 :func:`open_rows` returns :class:`Rows`, a lazy stream of Arrow batches. The sides of pairs have our names, all other
-columns come as they are, and memory stays at one batch. Nothing is copied: files are read where they are.
+columns keep theirs, and memory stays at one batch. Files are read in place, without a copy.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,20 +19,19 @@ import pyarrow.compute as pc
 
 from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
-from .layout import Layout, files_layout, find_layout, name_load_errors, splits_of_object
-from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, plain_batch
-from .schema import columns_there, find_roles, is_text, plain_type, require_columns, require_texts, usual_pair_columns
+from .layout import Layout, find_layout, name_load_errors
+from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
+from .schema import columns_there, is_text, plain_type, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
-_NUMBERS = ("label", "score")
 
 
 class Rows:
     """The rows of one split, opened but not read.
 
     Attributes:
-        name: What messages call the source.
+        name: The name of the source in messages.
         split: The name of the split.
         schema: The columns; one with a role has the name of the role.
         class_names: For columns of class numbers, the names of the classes.
@@ -58,17 +57,21 @@ class Rows:
         if split in layout.objects:
             self.reader = _ObjectReader(layout.objects[split], self.name)
         else:
-            files = layout.files[split]
-            numbers = {"numbers": _NUMBERS} if roles else {}
-            self.reader = READERS[layout.kind](files, {**layout.options, **numbers, **(options or {})})
+            numbers = {"numbers": ("label", "score")} if roles else {}
+            all_options = {**layout.options, **numbers, **(options or {})}
+            self.reader = READERS[layout.kind](layout.files[split], all_options)
         theirs = self.reader.schema
-        self._theirs = find_roles(theirs.names, roles)
+        # Bitext, with source and target, has no sides of pairs.
+        sides = {} if {"source", "target"} <= {*theirs.names} else usual_pair_columns(theirs.names)
+        self._theirs = {role: name for role, name in sides.items() if role in roles}
         ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         names = {**layout.class_names, **_class_names(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
         if self.class_names:
-            self.schema = self.schema.with_metadata(_metadata(self.class_names))
+            # As `datasets` writes them, so that they stay with the column of an output.
+            features = {name: {"names": names, "_type": "ClassLabel"} for name, names in self.class_names.items()}
+            self.schema = self.schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 
@@ -82,7 +85,7 @@ class Rows:
         return self.reader.count()
 
     def require(self, *columns: str) -> pa.Schema:
-        """Return the schema, which has these columns."""
+        """Check that these columns exist, and return the schema."""
         require_columns(self.schema.names, columns, self.name)
         return self.schema
 
@@ -100,7 +103,8 @@ class Rows:
         schema = self._schema_of(names)
         row = start
         for batch in self.reader.batches([self._theirs.get(name, name) for name in names], start, stop, batch_size):
-            plain = plain_batch(batch.rename_columns(names), schema)
+            cast = [_cast(column, kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
+            plain = pa.record_batch(cast, schema=schema)
             if keep is not None:
                 plain = plain.filter(pa.array(keep[row : row + batch.num_rows]))
             row += batch.num_rows
@@ -110,7 +114,7 @@ class Rows:
     def tables(
         self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None, size: int = BATCH_ROWS
     ) -> Iterator[pa.Table]:
-        """Stream the rows `start` to `stop` in tables of exactly `size` rows, the last one excepted."""
+        """Stream the rows `start` to `stop` in tables of exactly `size` rows, except the last one."""
         schema = self._schema_of(columns)
         rows = schema.empty_table()
         for batch in self.batches(columns, start=start, stop=stop, batch_size=size):
@@ -157,6 +161,12 @@ class Rows:
         return self.reader.num_bytes() if isinstance(self.reader, ParquetReader) else 0
 
 
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        return _cast(column.dictionary, kind).take(column.indices)
+    return column if column.type == kind or pa.types.is_null(kind) else column.cast(kind)
+
+
 def open_rows(
     source: Any,
     split: str | None = None,
@@ -170,7 +180,7 @@ def open_rows(
     errors: LineErrors | None = None,
     kind: str | None = None,
 ) -> Rows:
-    """Open the rows of a split, wherever they are, without reading them.
+    """Open the rows of a split without reading them.
 
     Args:
         source: A folder, a file, files of one format, a URL, or `owner/name` on the Hub, with the splits that
@@ -183,8 +193,8 @@ def open_rows(
         encoding: The encoding of CSV, JSON lines and text files; UTF-8 for None.
         decimal: The decimal mark of CSV files. With it, or with `thousands`, columns of numbers become numbers.
         thousands: The separator of thousands in CSV files.
-        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet` or `text`.
         errors: What happens to malformed lines of CSV and JSON lines; they raise for None.
+        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet` or `text`.
 
     Returns:
         The rows. CSV and JSON lines have the text of their files: `007` stays `007`.
@@ -196,7 +206,7 @@ def open_rows(
         >>> for batch in open_rows("my_pairs", split="train").batches(["sentence1", "sentence2"]):
         ...     print(batch.num_rows)
     """
-    layout = layout_of(source, subset) if kind is None else Layout({"train": [to_path(source)]}, kind)
+    layout = find_layout(source, subset) if kind is None else Layout({"train": [to_path(source)]}, kind)
     if split is None:
         split = layout.splits[0] if len(layout.splits) == 1 else "train"
     options = {"encoding": encoding, "decimal": decimal, "thousands": thousands, "errors": errors}
@@ -204,20 +214,8 @@ def open_rows(
     is_name = isinstance(source, str | os.PathLike) and not any("." in name for name in layout.splits)
     if split not in layout.splits and "." in split and is_name and subset is None:
         subset, _, inner = split.rpartition(".")
-        layout, split = layout_of(source, subset), inner
+        layout, split = find_layout(source, subset), inner
     return Rows(source, layout, split, roles=roles, lists=lists, options=given)
-
-
-def layout_of(source: Any, subset: str | None = None) -> Layout:
-    """Find the splits of any source."""
-    is_list = (
-        isinstance(source, list | tuple) and source and all(isinstance(name, str | os.PathLike) for name in source)
-    )
-    if is_list and len(source) > 1:
-        return files_layout(source)
-    if is_list or isinstance(source, str | os.PathLike):
-        return find_layout(source[0] if is_list else source, subset)
-    return Layout(objects=splits_of_object(source))
 
 
 class _ObjectReader:
@@ -256,10 +254,10 @@ class _ObjectReader:
             return
         if start or stop is not None:
             stop = sys.maxsize if stop is None else stop
-            is_stream = not hasattr(rows, "__len__")
-            rows = (
-                rows.skip(start).take(stop - start) if is_stream else rows.select(range(start, min(stop, len(rows))))
-            )
+            if hasattr(rows, "__len__"):
+                rows = rows.select(range(start, min(stop, len(rows))))
+            else:
+                rows = rows.skip(start).take(stop - start)
         schema = pa.schema([self.schema.field(name) for name in columns])
         with name_load_errors(self._name):
             stream = rows.select_columns(list(columns))
@@ -268,21 +266,11 @@ class _ObjectReader:
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
-                yield from _fitted(table, schema, self._name).combine_chunks().to_batches()
-
-
-def _fitted(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
-    if table.schema.equals(schema):
-        return table
-    kinds = [
-        field.type if pa.types.is_null(wanted.type) else wanted.type
-        for field, wanted in zip(table.schema, schema, strict=True)
-    ]
-    try:
-        return table.cast(pa.schema(list(zip(schema.names, kinds, strict=True))))
-    except (pa.ArrowException, ValueError) as error:
-        problem = f"the rows differ in type: {error}"
-        raise InputError(problem, path=name, remedy="give rows of one type") from error
+                # A column that was null in the first block keeps its type.
+                fields = zip(table.schema, schema, strict=True)
+                wanted = pa.schema([own if pa.types.is_null(field.type) else field for own, field in fields])
+                cast = cast_rows(table, wanted, self._name, "the rows differ in type", "give rows of one type")
+                yield from cast.combine_chunks().to_batches()
 
 
 def _as_arrow(rows: Any) -> Any:
@@ -296,30 +284,21 @@ def _as_arrow(rows: Any) -> Any:
             rows = rows.collect()
         if hasattr(rows, "__arrow_c_stream__"):
             return pa.table(rows)
-        return _table_of_columns(rows) if isinstance(rows, Mapping) else _table_of_dictionaries(rows)
+        if isinstance(rows, Mapping):
+            return _table_of_columns(rows)
+        listed = [dict(row) for row in rows]
+        if not listed:
+            raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
+        names = list(dict.fromkeys(chain.from_iterable(listed)))
+        return _table_of_columns({name: [row.get(name) for row in listed] for name in names})
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(rows).__name__} has no rows that can be read: {error}"
         remedy = "give a data folder, a Dataset, a DataFrame, or dictionaries such as {'sentence1': …, 'sentence2': …}"
         raise UsageError(problem, remedy=remedy) from error
 
 
-def _table_of_dictionaries(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Make a table of dictionaries, with the keys of all of them."""
-    listed = [dict(row) for row in rows]
-    if not listed:
-        raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
-    names = list(dict.fromkeys(chain.from_iterable(listed)))
-    return _table_of_columns({name: [row.get(name) for row in listed] for name in names})
-
-
 def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str]:
-    """Write the names of classes as `datasets` does, so that they stay with the column of an output."""
-    features = {name: {"names": names, "_type": "ClassLabel"} for name, names in class_names.items()}
-    return {"huggingface": json.dumps({"info": {"features": features}})}
 
 
 def _class_names(schema: pa.Schema) -> dict[str, list[str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import operator as of
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
@@ -15,7 +14,7 @@ BITEXT = pa.schema([(name, pa.string()) for name in ("id", "source", "target", "
 """Bitext: `source` is the foreign sentence, `target` the English one."""
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
-"""What every paraphrase set has; more columns are allowed and kept."""
+"""The columns of every paraphrase set, which may have more."""
 
 BACK_TRANSLATED = pa.schema(
     [(name, pa.string()) for name in ("id", "sentence1", "sentence2", "source", "source_lang")]
@@ -24,11 +23,11 @@ BACK_TRANSLATED = pa.schema(
 """Back-translated pairs: `sentence1` is the reference, `sentence2` the translation, `rank` 0 the best of the beam."""
 
 SENTENCES = pa.schema([("id", pa.string()), ("sentence", pa.string())])
-"""What is paraphrased; more columns may be kept."""
+"""The columns of sentences to paraphrase, which may have more."""
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]]
 COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
-"""How columns are compared with a value, in selections of pairs and in filters of a search."""
+"""Comparisons with a value, in selections of pairs and in filters of a search."""
 
 _PAIR_COLUMNS = (
     ("sentence1", "sentence2"),
@@ -49,19 +48,12 @@ _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "t
 
 
 def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
-    """Find the two sides of pairs among columns by their usual names, ours first; nothing where there are none."""
+    """Find the two sides of pairs among columns by their usual names, ours first; return {} for none."""
     present = {plain_name(name): name for name in names}
     for first, second in _PAIR_COLUMNS:
         if first in present and second in present:
             return {"sentence1": present[first], "sentence2": present[second]}
     return {}
-
-
-def find_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """Find the columns of these roles by their usual names; bitext, with source and target, has no sides of pairs."""
-    if {"source", "target"} <= {*names}:
-        return {}
-    return {role: name for role, name in usual_pair_columns(names).items() if role in roles}
 
 
 def plain_name(name: str) -> str:
@@ -70,18 +62,17 @@ def plain_name(name: str) -> str:
 
 
 def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Return the columns that a list names one by one, separated by commas, or both; a name may have commas."""
+    """Split a list of columns at commas, except in a name that has commas itself."""
     present = set(present)
     names: list[str] = []
     for entry in given:
         parts = [entry] if entry in present else [part.strip() for part in entry.split(",")]
-        # The comma at the end of `one, two` parts nothing.
-        names += [part for part in parts if part] or [entry]
+        names += list(filter(None, parts)) or [entry]
     return names
 
 
 def columns_there(names: Iterable[str]) -> str:
-    """List the columns for a message, with a hint if they look like values instead of names."""
+    """List the columns for a message, with a hint if they look like values."""
     names = list(names)
     text = f"the columns are {', '.join(names) or 'none'}"
     if any(" " in name.strip() for name in names):
@@ -90,7 +81,7 @@ def columns_there(names: Iterable[str]) -> str:
 
 
 def require_columns(present: Iterable[str], required: Iterable[str], path: str, *, remedy: str | None = None) -> None:
-    """Check that a data set has the columns that a step needs."""
+    """Check that a data set has the required columns."""
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
@@ -106,7 +97,7 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str, 
 def require_texts(
     schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS, *, lists: bool = False
 ) -> None:
-    """Check that columns, by default sentences and languages, hold text, or `lists` of texts."""
+    """Check that columns, by default sentences and languages, are text, or `lists` of texts."""
     for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
@@ -121,12 +112,12 @@ def require_texts(
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Return whether a column of this type holds lists."""
+    """Return whether this is a type of lists."""
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type without dictionaries and with one type of text, which every kernel and writer supports."""
+    """Return the type without dictionaries and with plain strings, which every kernel and writer supports."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if is_text(kind):
@@ -139,28 +130,18 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a column of this type holds strings, also in a dictionary."""
+    """Return whether this is a type of strings, also in a dictionary."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether a column of this type holds numbers or truth values, also in a dictionary."""
+    """Return whether this is a type of numbers or truth values, also in a dictionary."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
-
-
-def holds_values(kind: pa.DataType) -> bool:
-    """Return whether a column of this type holds texts, numbers, truth values or times, not lists or objects."""
-    return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Add a column to a table or a batch, or replace it."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
-
-
-def int64_array(values: np.ndarray) -> pa.Int64Array:
-    """Make the array of some numbers, in their memory; `pyarrow.array` would import pandas to ask what they are."""
-    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

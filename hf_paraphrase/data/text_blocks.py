@@ -1,9 +1,9 @@
-"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones, all without Arrow.
+"""Lines of text files, plain or compressed, as strings, and the handling of malformed lines, all without Arrow.
 
-One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
-beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
-Every other character (a form feed, U+2028, quotes, "NA") is text. `str.splitlines` and CSV readers break some of these
-rules, which shifts the two sides of a bitext against each other without any error.
+The same rules hold for all raw files: UTF-8, a line ends only at a line feed, a byte order mark at the beginning is
+dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space. Every other
+character (a form feed, U+2028, quotes, "NA") is text. `str.splitlines` and CSV readers break some of these rules, and
+so shift the two sides of a bitext against each other without any error.
 """
 
 from __future__ import annotations
@@ -31,11 +31,18 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
-_RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
-_RECORDS |= {".arrow": "arrow"}
-"""Files whose lines are not sentences, by the ends of their names."""
+_RECORDS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+}
+"""The formats of files whose lines are not sentences, by suffix; tab-separated values with a header are CSV."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
-"""What may be read, for the help texts of flags that take a text file."""
+"""The accepted compressions, for the help texts of flags that take a text file."""
 _PACKED = {
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a zip archive",
@@ -44,9 +51,9 @@ _PACKED = {
     b"\xfd7zXZ\0": "compressed (.xz)",
     b"\x28\xb5\x2f\xfd": "compressed (.zst)",
 }
-"""How files that are no text begin."""
+"""The first bytes of files that are no text."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
-"""How it begins: with its byte order mark, or with four characters of ASCII."""
+"""Its byte order mark, or four characters of ASCII, at the beginning of a file."""
 
 
 @dataclass(kw_only=True)
@@ -67,10 +74,12 @@ class FormatSettings(Settings):
 
 @dataclass
 class LineErrors:
-    """What happens to a malformed line: an error (`raise`; `strict` names no flag to skip it), or left out (`skip`).
+    """The policy for malformed lines: raise an error (`raise`; `strict` names no flag to skip them), or `skip` them.
 
-    `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines;
-    the lines i of a file and of the file it is `aligned_with` are one record.
+    Attributes:
+        left_out: The numbers of well-formed records without a row, by reason.
+        skipped: File, line and reason of each skipped line.
+        aligned_with: For files that are aligned line by line, the first of them.
     """
 
     policy: str = "raise"
@@ -80,7 +89,7 @@ class LineErrors:
 
     @property
     def count(self) -> int:
-        """The number of lines left out; line i of two aligned files is one line."""
+        """The number of skipped lines; line i of two aligned files is one line."""
         return len({(self.aligned_with.get(path, path), line) for path, line, _ in self.skipped})
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
@@ -93,16 +102,11 @@ class LineErrors:
 
 
 StrictLines = partial(LineErrors, "strict")
-"""A malformed line ends the work: leaving it out would shift the rows against the lines."""
-
-
-def lines_of_text(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
-    """Stream the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
-    return lines_of_blocks(read_blocks(path, encoding or "utf-8"), path)
+"""A malformed line is an error without a remedy: to skip it would shift the rows against the lines."""
 
 
 def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[str]]:
-    """Stream the lines of the bytes of a file, or of something else of this name."""
+    """Stream the lines in the bytes of a file, or of standard input, as strings."""
     first_line = 1
     for block in whole_lines(blocks, path):
         try:
@@ -121,35 +125,30 @@ def clean_returns(text: str) -> str:
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ") if "\r" in text else text
 
 
-def kind_of_records(path: Path) -> str | None:
-    """Return `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
-    return _RECORDS.get(plain_suffix(path))
-
-
 def plain_suffix(path: Path) -> str:
-    """Return the suffix of a name in lower case, compression suffixes excluded."""
-    return plain_name(path).suffix.lower()
+    """Return the suffix of a name in lower case, without a compression suffix."""
+    return without_compression(path).suffix.lower()
 
 
-def plain_name(path: Path) -> Path:
-    """Return a path without the end of a compression."""
+def without_compression(path: Path) -> Path:
+    """Return a path without a compression suffix."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def kind_of_rows(path: Path) -> str | None:
-    """Return the kind of a file; tab-separated values with a header are CSV."""
-    return "csv" if plain_suffix(path) == ".tsv" else kind_of_records(path)
+    """Return the format of a file by its name; None for a file with one sentence per line."""
+    return _RECORDS.get(plain_suffix(path))
 
 
 def refuse_records(path: Path) -> None:
-    """Refuse a file that holds records with columns where lines are taken for sentences."""
+    """Refuse a file of records with columns where each line must be a sentence."""
     if (kind := kind_of_rows(path)) is not None:
-        remedy = "give one sentence per line, or name its columns with --columns, if the verb has it"
+        remedy = "give one sentence per line, or name its columns with --columns, if the command has it"
         raise InputError(f"a {kind} file, whose lines are not sentences", path=path, remedy=remedy)
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """List all files below a folder in a fixed order, hidden ones left out."""
+    """List all files below a folder in a fixed order, except hidden ones."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
             yield path
@@ -162,15 +161,14 @@ def check_readable(path: Path) -> None:
 
 
 def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
-    """Stream the decompressed bytes of a file, as UTF-8 if it has another encoding."""
+    """Stream the decompressed bytes of a file, converted to UTF-8 from another encoding."""
     if encoding.lower() not in {"utf-8", "utf8", "utf-8-sig"}:
         try:
             for text in codecs.iterdecode(read_blocks(path), encoding):
                 yield text.encode()
         except LookupError as error:
-            raise UsageError(
-                f"--encoding `{encoding}` is unknown", remedy="give one of Python's, e.g. cp1252"
-            ) from error
+            problem = f"--encoding `{encoding}` is unknown"
+            raise UsageError(problem, remedy="give one of Python's, e.g. cp1252") from error
         except UnicodeError as error:
             problem = f"not {encoding}: {error}"
             raise InputError(problem, path=path, remedy="give the encoding of the file as --encoding") from error
@@ -199,18 +197,15 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
-    """Stream blocks that end where a line ends; the line feed at the end of a block is taken off."""
+    """Stream blocks that end where a line ends, without the line feed at the end of a block."""
     rest: list[bytes] = []
     mark, has_line_feed = _BYTE_ORDER_MARK, False
     for index, block in enumerate(blocks):
         if index == 0:
             refuse_packed(block, path)
             if _UTF_16.match(block):
-                raise InputError(
-                    "UTF-16, not UTF-8",
-                    path=path,
-                    remedy="convert it, or give --encoding utf-16, if the command has it",
-                )
+                remedy = "convert it, or give --encoding utf-16, if the command has it"
+                raise InputError("UTF-16, not UTF-8", path=path, remedy=remedy)
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -227,7 +222,7 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
 
 
 def refuse_packed(block: bytes, path: str | Path) -> None:
-    """Refuse archives, Parquet files, and compressed files whose name does not say so."""
+    """Refuse archives, Parquet files, and compressed files without a compression suffix."""
     for signature, kind in _PACKED.items():
         if block.startswith(signature):
             remedy = "unpack it, or give it its compression suffix"
@@ -235,7 +230,7 @@ def refuse_packed(block: bytes, path: str | Path) -> None:
 
 
 def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:
-    """Decode the lines of a block one by one; one that is not UTF-8 is reported, and None where that is skipped."""
+    """Decode the lines of a block one by one; report a line that is not UTF-8, which becomes None."""
     lines: list[str | None] = []
     for line in block.split(b"\n"):
         try:

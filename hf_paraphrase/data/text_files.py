@@ -9,7 +9,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError
 from ..messages import log
-from ..settings import Settings, setting
-from .schema import plain_name, usual_pair_columns
+from .schema import is_text, plain_name, usual_pair_columns
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
@@ -31,23 +30,11 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 INTEGER = r"^[+-]?[0-9]{1,18}$"
 LONGEST_RECORD_LINES = 100
+_BLOCK_ROWS = 50_000
 # A quotation within a quoted field opens and closes with a doubled quote; "A.""B." is two quotations without a space.
 _PAIR = r'""[^"\t]*""[^"\t]*'
 _FIELD = rf'([^"\t]*|"[^"\t]*({_PAIR})*")'
 _DOUBLED_QUOTES = rf'^({_FIELD}\t)*"[^"\t]*({_PAIR})+"(\t{_FIELD})*$'
-
-
-@dataclass(kw_only=True)
-class HeaderSettings(Settings):
-    """What the first line of a file given as `--tsv` is."""
-
-    header: str = setting(
-        "whether the first line of --tsv is a header: yes, no, or auto (yes if its fields are names in --columns, "
-        "or if two of them are usual names of the sides, such as sentence1 and sentence2)",
-        "auto",
-        choices=["auto", "yes", "no"],
-        only_with="tsv",
-    )
 
 
 def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[pa.Array]:
@@ -59,6 +46,32 @@ def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Itera
         yield lines
     if first_line == 1:
         raise empty_file(path)
+
+
+def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
+    # Arrow checks the bytes without a copy; `bytes.decode` would copy them, and Arrow copy them back.
+    offsets = pa.py_buffer(np.array([0, len(block)], np.int32))
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(block)])
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.array(decoded_lines(block, path, first_line, errors), pa.string())
+    lines = pc.split_pattern(text, "\n").values
+    return without_returns(lines) if b"\r" in block else lines
+
+
+def without_returns(texts: pa.Array) -> pa.Array:
+    """Remove carriage returns before line ends from strings; others become spaces."""
+    if not pc.any(pc.match_substring(texts, "\r"), min_count=0).as_py():
+        return texts
+    return pc.replace_substring(pc.replace_substring_regex(texts, r"\r+(\n|\z)", r"\1"), "\r", " ")
+
+
+def texts_of_column(name: str, column: pa.Array, path: str | Path, remedy: str) -> pa.Array:
+    """Return a column of sentences as strings with one kind of line end."""
+    if not is_text(column.type) and not pa.types.is_null(column.type):
+        raise InputError(f"column for {name} is of type {column.type}, not text", path=path, remedy=remedy)
+    return without_returns(column.cast(pa.string()))
 
 
 def all_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
@@ -77,6 +90,15 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 def first_line_of(path: Path, encoding: str = "utf-8") -> str:
     """Return the first line of a file; an empty text where it is not UTF-8."""
     return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"), encoding)), "")
+
+
+def blocks_of(names: Sequence[str], rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[Block]:
+    """Put rows with their line numbers into blocks of columns."""
+    stream = iter(rows)
+    while block := list(islice(stream, _BLOCK_ROWS)):
+        columns = zip(*(values for _, values in block), strict=True)
+        texts = {name: without_returns(pa.array(each, pa.string())) for name, each in zip(names, columns, strict=True)}
+        yield np.array([line for line, _ in block], np.int64), texts
 
 
 def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
@@ -133,26 +155,69 @@ def _split_lines(
     lines: np.ndarray, texts: pa.Array, path: Path, columns: Sequence[str], errors: LineErrors, remedy: str
 ) -> Block:
     """Split numbered lines at tabs; report and drop lines with the wrong number of fields."""
-    fewest, most = _num_fields(columns)
+    minimum, maximum = _num_fields(columns)
     num_fields = count_fields(texts, "\t")
-    good = (num_fields >= fewest) & (num_fields <= most)
-    expected = str(most) if fewest == most else f"{fewest} to {most}"
+    good = (num_fields >= minimum) & (num_fields <= maximum)
+    expected = str(maximum) if minimum == maximum else f"{minimum} to {maximum}"
     for index in np.flatnonzero(~good & (num_fields > 0)):
         fields_text = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
-        message = f"{fields_text} where {expected} tab-separated fields are expected ({', '.join(columns[:fewest])})"
-        errors.handle(message, path, int(lines[index]), remedy)
+        problem = f"{fields_text} where {expected} tab-separated fields are expected ({', '.join(columns[:minimum])})"
+        errors.handle(problem, path, int(lines[index]), remedy)
     fields = pc.split_pattern(texts if good.all() else texts.filter(pa.array(good)), "\t")
     return lines[good], {name: pc.list_element(fields, index) for index, name in enumerate(columns) if name != "_"}
 
 
 def _num_fields(columns: Sequence[str]) -> tuple[int, int]:
-    """Return the least and the greatest number of fields on a line."""
+    """Return the minimum and the maximum number of fields on a line."""
     return max(index for index, name in enumerate(columns) if name != "_") + 1, len(columns)
 
 
 def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
     """Count the fields of each line (lines,); -1 for a null."""
     return pc.count_substring(lines, separator).fill_null(-2).to_numpy(zero_copy_only=False) + 1
+
+
+def _without_quoted(
+    blocks: Iterable[pa.Array], path: Path, columns: Sequence[str], errors: LineErrors
+) -> Iterator[pa.Array]:
+    """Report the lines that can only be CSV with quotes, and make them null: other quotes are text.
+
+    These lines have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field
+    over several lines where a single line has the wrong number of fields.
+    """
+    minimum, maximum = _num_fields(columns)
+    rest, first_line = pa.array([], pa.string()), 1
+    for block in chain(blocks, [None]):
+        lines = rest if block is None else pa.concat_arrays([rest, block])
+        quotes = pc.count_substring(lines, '"').fill_null(0).to_numpy(zero_copy_only=False)
+        bad, end = np.zeros(len(lines), dtype=bool), len(lines)
+        doubled, odd = np.flatnonzero(quotes > 5), np.flatnonzero(quotes % 2)
+        bad[doubled] = pc.match_substring_regex(lines.take(pa.array(doubled)), _DOUBLED_QUOTES)
+        opens = pc.match_substring_regex(lines.take(pa.array(odd)), '(^|\t)"').to_pylist()
+        for is_open, (begin, close) in zip(opens, pairwise([*odd.tolist(), len(lines)]), strict=True):
+            if not is_open or bad[begin] or close - begin >= LONGEST_RECORD_LINES:
+                continue
+            if close == len(lines):
+                # The closing quote may be in the next block.
+                end = len(lines) if block is None else begin
+            elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(minimum, maximum + 1)):
+                bad[begin : close + 1] = True
+        for index in np.flatnonzero(bad[:end]):
+            problem = "quoted fields, which a tab-separated file cannot have"
+            errors.handle(problem, path, first_line + int(index), "give it as --csv")
+        lines, rest = lines.slice(0, end), lines.slice(end)
+        yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines
+        first_line += end
+
+
+def _is_quoted_record(lines: list[str | None], num_fields: range) -> bool:
+    if None in lines or all(line.count("\t") + 1 in num_fields for line in lines if line is not None):
+        return False
+    try:
+        records = list(csv.reader((f"{line}\n" for line in lines), delimiter="\t", strict=True))
+    except csv.Error:
+        return False
+    return len(records) == 1 and len(records[0]) in num_fields
 
 
 def read_tsv(
@@ -178,9 +243,9 @@ def header_of(path: Path, names: Iterable[str] = (), encoding: str = "utf-8") ->
     """Return the names in the first line of a file, if both sides have usual names or all fields are among `names`."""
     fields = [field.strip().strip('"') for field in first_line_of(path, encoding).split("\t")]
     plain = [plain_name(field) for field in fields]
-    named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
+    is_named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
     sides = ({"source", "target"}, {"src", "tgt"}, {"src", "trg"})
-    is_header = named or any(pair.issubset(plain) for pair in sides) or usual_pair_columns(plain)
+    is_header = is_named or any(pair.issubset(plain) for pair in sides) or usual_pair_columns(plain)
     return fields if is_header and len(set(plain)) == len(plain) else None
 
 
@@ -201,7 +266,7 @@ class Field:
 
     @property
     def wording(self) -> str:
-        """Describe what the field must be."""
+        """Describe the valid values."""
         if self.pattern is not None:
             return f"of the form {self.example or self.pattern}"
         words = "a number" if self.kind == pa.float64() else "a whole number"
@@ -269,75 +334,11 @@ def read_aligned_tables(
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Stream tab-separated files that are aligned line by line as one typed table, with line numbers."""
     for numbers, sides in read_aligned(paths, [str(path) for path in paths], errors):
-        found: list[tuple[np.ndarray, pa.Table]] = []
+        parts: list[tuple[np.ndarray, pa.Table]] = []
         for path, own in zip(paths, fields, strict=True):
             names = [field.name for field in own]
             block = _split_lines(numbers, sides[str(path)], path, names, errors, remedy)
-            found += typed([block], own, path, errors, remedy)
-        lines = reduce(np.intersect1d, [lines for lines, _ in found])
-        tables = [table.filter(pa.array(np.isin(own, lines))) for own, table in found]
+            parts += typed([block], own, path, errors, remedy)
+        lines = reduce(np.intersect1d, [lines for lines, _ in parts])
+        tables = [table.filter(pa.array(np.isin(own, lines))) for own, table in parts]
         yield lines, pa.table({name: table.column(name) for table in tables for name in table.column_names})
-
-
-def _without_quoted(
-    blocks: Iterable[pa.Array], path: Path, columns: Sequence[str], errors: LineErrors
-) -> Iterator[pa.Array]:
-    """Report the lines that can only be CSV with quotes, and make them null: other quotes are text.
-
-    These have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field over
-    several lines where a single line has the wrong number of fields.
-    """
-    fewest, most = _num_fields(columns)
-    rest, first_line = pa.array([], pa.string()), 1
-    for block in chain(blocks, [None]):
-        lines = rest if block is None else pa.concat_arrays([rest, block]) if len(rest) else block
-        rest = lines.slice(len(lines))
-        quotes = pc.count_substring(lines, '"').fill_null(0).to_numpy(zero_copy_only=False)
-        bad, end = np.zeros(len(lines), dtype=bool), len(lines)
-        doubled, odd = np.flatnonzero(quotes > 5), np.flatnonzero(quotes % 2)
-        bad[doubled] = pc.match_substring_regex(lines.take(pa.array(doubled)), _DOUBLED_QUOTES)
-        some = lines.take(pa.array(odd))
-        opens = pc.or_(pc.starts_with(some, '"'), pc.match_substring(some, '\t"')).to_pylist()
-        for is_open, (begin, close) in zip(opens, pairwise([*odd.tolist(), len(lines)]), strict=True):
-            if not is_open or bad[begin] or close - begin >= LONGEST_RECORD_LINES:
-                continue
-            if close == len(lines):
-                # What closes it may be in the next block.
-                end = len(lines) if block is None else begin
-            elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(fewest, most + 1)):
-                bad[begin : close + 1] = True
-        for index in np.flatnonzero(bad[:end]):
-            problem = "quoted fields, which a tab-separated file cannot have"
-            errors.handle(problem, path, first_line + int(index), "give it as --csv")
-        lines, rest = lines.slice(0, end), lines.slice(end)
-        yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines
-        first_line += end
-
-
-def _is_quoted_record(lines: list[str | None], num_fields: range) -> bool:
-    if None in lines or all(line.count("\t") + 1 in num_fields for line in lines if line is not None):
-        return False
-    try:
-        records = list(csv.reader((f"{line}\n" for line in lines), delimiter="\t", strict=True))
-    except csv.Error:
-        return False
-    return len(records) == 1 and len(records[0]) in num_fields
-
-
-def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
-    # Arrow checks the bytes without a copy; `bytes.decode` would copy them, and Arrow copy them back.
-    offsets = pa.py_buffer(np.array([0, len(block)], np.int32))
-    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(block)])
-    try:
-        text.validate(full=True)
-    except pa.ArrowInvalid:
-        return pa.array(decoded_lines(block, path, first_line, errors), pa.string())
-    lines = pc.split_pattern(text, "\n").values
-    return without_returns(lines) if b"\r" in block else lines
-
-
-def without_returns(texts: pa.Array) -> pa.Array:
-    """Remove carriage returns before line ends from strings; others become spaces."""
-    if not pc.any(pc.match_substring(texts, "\r"), min_count=0).as_py():
-        return texts
-    return pc.replace_substring(pc.replace_substring_regex(texts, r"\r+(\n|\z)", r"\1"), "\r", " ")

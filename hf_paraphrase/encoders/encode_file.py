@@ -206,7 +206,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Pat
 
 
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
-    from ..vectors.files import npy_writer
+    from ..vectors.storage import npy_writer
 
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension

@@ -17,8 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data.labels import require_label
-from ..data.pair_rows import PairRows, PairSource
+from ..data.pair_rows import PairRows, PairSource, require_label
 from ..data.schema import BACK_TRANSLATED, BITEXT, is_number
 from ..errors import InputError, OutputError
 from ..messages import log

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError, choice_of
 from ..messages import log
-from ..vectors.checks import check_counts, check_finite
-from ..vectors.similarity import unit_rows
+from ..vectors.similarity import check_counts, check_finite, unit_rows
 from .backends.sentence_transformers_files import SIMILARITY_FUNCTIONS
 
 if TYPE_CHECKING:

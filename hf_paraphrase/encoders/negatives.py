@@ -16,9 +16,8 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import with_column
 from ..messages import log
-from ..vectors.checks import check_counts
 from ..vectors.exact_search import find_nearest
-from ..vectors.similarity import unit_rows
+from ..vectors.similarity import check_counts, unit_rows
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..vectors.checks import checked_vectors
 from ..vectors.exact_search import find_nearest
+from ..vectors.similarity import checked_vectors
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ..registry import TRUST_REMOTE_CODE
 from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
 from ..tokenization.ragged_ids import TokenIds
-from ..vectors.checks import check_counts
-from ..vectors.quantization import Precision, check_precision, quantize_embeddings
+from ..vectors.similarity import check_counts
+from ..vectors.storage import Precision, check_precision, quantize_embeddings
 from .backends.base import Backend, EmbeddingJob, LoadingOptions, TokenBackend
 from .backends.batch_tokenizer import InputProcessing
 from .backends.opening import fetch_folder, find_best_device, make_backend, open_backend

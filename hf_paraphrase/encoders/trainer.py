@@ -20,8 +20,7 @@ from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBas
 
 from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
-from ..data.labels import require_label
-from ..data.pair_rows import PairRows, PairSource
+from ..data.pair_rows import PairRows, PairSource, require_label
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import ENCODERS, LOSSES
@@ -352,7 +351,7 @@ def score_cosines(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics
     Pairs without a label or score are left out. Named data sets give scores with their name as a prefix, and the mean
     of their main scores.
     """
-    from ..vectors.metrics import average_precision, pearson
+    from ..vectors.similarity import average_precision, pearson
 
     if isinstance(pairs, Mapping):
         named = {name: score_cosines(encoder, part, compute_metrics) for name, part in pairs.items()}

@@ -6,8 +6,7 @@ from ..artefacts.card_metadata import Measurement
 from ..encoders.dev_sets.pair_sets import GradedSet, read_graded_folder
 from ..encoders.dev_sets.scorer import dev_scorer
 from ..encoders.dev_sets.sts_files import find_sts_sets
-from ..vectors.metrics import correlations
-from ..vectors.similarity import cosine_similarities
+from ..vectors.similarity import correlations, cosine_similarities
 from .baselines import Scorer
 from .evaluate_settings import EvaluateSettings
 from .paraphrase import evaluate_detection, read_task

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..vectors.checks import checked_vectors
+from ..vectors.similarity import checked_vectors
 
 HIDDEN = 200
 """Units of the hidden layer."""

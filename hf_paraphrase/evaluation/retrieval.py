@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..artefacts.card_metadata import Measurement
-from ..data.records import json_objects
+from ..data.readers import json_objects
 from ..data.text_files import StrictLines, numbered_lines
 from ..encoders.dev_sets.pair_sets import encode_once
 from ..errors import InputError

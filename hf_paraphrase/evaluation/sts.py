@@ -36,7 +36,7 @@ from ..encoders.dev_sets.pair_sets import (
 from ..encoders.dev_sets.sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from ..errors import InputError
 from ..tables import short_names
-from ..vectors.metrics import correlations
+from ..vectors.similarity import correlations
 from .baselines import Scorer
 from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.labels import PairLabels, find_label
+from ..data.pair_rows import PairLabels, find_label
 from ..data.schema import with_column
 from ..errors import InputError
 from ..text.hashing import are_among, draw_keys

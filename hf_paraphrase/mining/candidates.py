@@ -25,8 +25,8 @@ from ..settings import Settings, setting
 from ..training.devices import DeviceSettings
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import FaissIndex, build_faiss_index
-from ..vectors.files import npy_writer, open_vectors
 from ..vectors.similarity import unit_row_cosines
+from ..vectors.storage import npy_writer, open_vectors
 from .collections import Collection
 from .scores import Curve, margin_scores, one_to_one_pairs
 

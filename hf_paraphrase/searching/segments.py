@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..text.hashing import are_among, hash64, hash_rows
 from ..text.normalization import normalize_texts
 from ..vectors.faiss_index import FaissIndex, build_faiss_index
-from ..vectors.files import npy_writer, open_vectors
+from ..vectors.storage import npy_writer, open_vectors
 from .bm25 import WordIndex, WordIndexBuilder
 from .manifest import SegmentEntry
 

@@ -14,9 +14,8 @@ from tqdm.auto import tqdm
 
 from ..errors import UsageError
 from ..tokenization.fast_tokenize import list_of_texts
-from ..vectors.checks import check_counts
 from ..vectors.exact_search import Pairs, find_nearest, keep_best_pairs
-from ..vectors.similarity import exact_unit_rows
+from ..vectors.similarity import check_counts, exact_unit_rows
 
 if TYPE_CHECKING:
     import torch

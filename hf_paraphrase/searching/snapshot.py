@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..settings import Option
-from ..vectors.checks import check_counts
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import KINDS
+from ..vectors.similarity import check_counts
 from .bm25 import Bm25
 from .manifest import SEGMENTS_FOLDER, Manifest
 from .segments import Segment, union_schema, with_columns

@@ -1,7 +1,7 @@
-"""Hashes of texts: 64 bits of XXH3 to recognize equal ones, 64 bits of BLAKE2b to draw rows at random.
+"""Hashes of texts: 64 bits to recognize equal texts and to draw rows at random, 128 bits for keys of caches.
 
-Two of n different texts share a 64-bit number with a probability of about n² / 2⁶⁵: 3e-8 of a million, 3 % of a
-billion. Draws follow the order of BLAKE2b, which stays as it is, so that a seed draws the same rows in every version.
+Two of n different texts share a 64-bit hash with a probability of about n² / 2⁶⁵: 3e-8 for a million, 3 % for a
+billion. Draws follow the order of BLAKE2b hashes, which must not change: a seed draws the same rows in every version.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def hash64(texts: Iterable[str | bytes | memoryview], seed: int = 0) -> NDArray[np.uint64]:
-    """Hashes strings, as UTF-8, or bytes with XXH3: (texts,), uint64."""
+    """Hash strings, as UTF-8, or bytes with XXH3: (texts,), uint64."""
     from xxhash import xxh3_64_intdigest
 
     encoded = (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text for text in texts)
@@ -28,19 +28,19 @@ def hash64(texts: Iterable[str | bytes | memoryview], seed: int = 0) -> NDArray[
 
 
 def hash_rows(*columns: pa.Array) -> NDArray[np.uint64]:
-    """Hashes rows of strings with XXH3 to recognize equal ones: (rows,), uint64."""
+    """Hash rows of strings with XXH3 to recognize equal rows: (rows,), uint64."""
     import pyarrow as pa
 
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").
+        # Multiplication by an odd number distinguishes ("a", "b") and ("b", "a").
         keys *= _MULTIPLIER
         keys ^= hash64(column.cast(pa.binary()).to_numpy(zero_copy_only=False))
     return keys
 
 
 def draw_keys(*columns: pa.Array, seed: int | None = None) -> NDArray[np.uint64]:
-    """Hashes rows of strings with BLAKE2b to numbers in whose order rows are drawn: (rows,), uint64."""
+    """Hash rows of strings with BLAKE2b to numbers that determine the order of a draw: (rows,), uint64."""
     texts = columns[0].to_pylist()
     if len(columns) > 1:
         # The lengths distinguish ("ab", "c") and ("a", "bc").
@@ -51,8 +51,13 @@ def draw_keys(*columns: pa.Array, seed: int | None = None) -> NDArray[np.uint64]
     return np.frombuffer(b"".join(digests), dtype="<u8")
 
 
+def hash128(text: str) -> str:
+    """Hash a text with BLAKE2b to 32 hexadecimal digits, for keys of caches."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
 def are_among(values: NDArray[np.generic], ascending: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Returns which values (n,) are among many that are sorted; faster than `np.isin`, which sorts again."""
+    """Return which values (n,) are in a sorted array; faster than `np.isin`, which sorts again."""
     if not len(ascending):
         return np.zeros(len(values), dtype=np.bool_)
     return np.take(ascending, np.searchsorted(ascending, values), mode="clip") == values

@@ -13,7 +13,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 def check_language(code: str, flag: str) -> str:
-    """Returns `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`."""
+    """Return `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`."""
     if not _TAG.fullmatch(code) or not langcodes.tag_is_valid(code):
         raise InputError(f"{flag}: `{code}` is not a language code", remedy="give an ISO 639 code such as fr or fin")
     return code
@@ -21,7 +21,7 @@ def check_language(code: str, flag: str) -> str:
 
 @lru_cache(maxsize=4096)
 def language_tag(code: str) -> str | None:
-    """Returns a tag in its standard form: `fr-FR` for `FR_fr`, `fr` for `fra` and `fr.UTF-8`; None if it is none."""
+    """Return a tag in its standard form: `fr-FR` for `FR_fr`, `fr` for `fra` and `fr.UTF-8`; None if it is none."""
     code = re.split(r"[.@]", code.strip())[0]
     try:
         return langcodes.standardize_tag(code) if langcodes.tag_is_valid(code) else None
@@ -31,7 +31,7 @@ def language_tag(code: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_language(tag: str, code: str) -> bool:
-    """Returns whether text marked `tag` is in a language: `fr-CA` is `fr`, but `fr` is not `fr-CA`."""
+    """Return whether text marked `tag` is in a language: `fr-CA` is `fr`, but `fr` is not `fr-CA`."""
     stated, wanted = language_tag(tag), language_tag(code)
     if stated is None or wanted is None:
         return False
@@ -41,5 +41,5 @@ def is_language(tag: str, code: str) -> bool:
 
 
 def primary_language(code: str) -> str:
-    """Returns the language of a tag alone, in its shortest code: `pt` for `pt-BR`, `fr` for `fra`."""
+    """Return the language of a tag alone, in its shortest code: `pt` for `pt-BR`, `fr` for `fra`."""
     return (language_tag(code) or code).split("-")[0].lower()

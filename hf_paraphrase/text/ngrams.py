@@ -19,7 +19,7 @@ _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
 @functools.lru_cache(maxsize=4)
 def _powers(count: int) -> np.ndarray:
-    """The first powers of the multiplier modulo 2⁶⁴, uint64 (count,)."""
+    """Return the first powers of the multiplier modulo 2⁶⁴, uint64 (count,)."""
     powers = np.full(count, _CHARACTER_MULTIPLIER)
     powers[0] = 1
     return np.multiply.accumulate(powers)
@@ -33,10 +33,9 @@ class TokenSpans:
         first: Where the tokens of each sentence begin, int64 (sentences,).
         starts: Where each token begins in the sentences joined by line breaks, int64 (tokens,).
         sizes: Characters of each token, int64 (tokens,).
-        numbers: A number for each token, uint64 (tokens,): the same for equal tokens of one call. Different tokens
-            share one with a probability of about 2⁻⁶⁴.
+        numbers: A hash of each token, uint64 (tokens,), equal for equal tokens of one call.
         is_word: Whether a token has at least three characters, or is a letter of a script without spaces, bool
-            (tokens,). Shorter tokens are punctuation and articles, which are the same everywhere.
+            (tokens,). Shorter tokens are punctuation and articles, which occur in every text.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -51,7 +50,7 @@ class TokenSpans:
             codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
             kinds = character_kinds()[codes]
         shown = kinds != SPACE
-        # Whether a character continues the token before it, and whether the next one continues its own.
+        # Whether a character continues the token before it.
         joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == WORD
         if codes.dtype != np.uint8:
@@ -87,13 +86,13 @@ class TokenSpans:
 
 
 def _letters_of_marks(kinds: np.ndarray) -> np.ndarray:
-    """Gives each combining mark the kind of the letter that it belongs to; one without a letter is a word."""
+    """Assign each combining mark the kind of its letter; a mark without a letter is a word."""
     marks = np.flatnonzero(kinds == MARK)
     if not len(marks):
         return kinds
-    places = np.arange(len(kinds))
-    places[marks] = 0
-    kinds_of_letters = kinds[np.maximum.accumulate(places)[marks]]
+    letters = np.arange(len(kinds))
+    letters[marks] = 0
+    kinds_of_letters = kinds[np.maximum.accumulate(letters)[marks]]
     result = kinds.copy()
     result[marks] = np.where(kinds_of_letters == UNSPACED_LETTER, UNSPACED_LETTER, WORD)
     return result
@@ -104,16 +103,13 @@ _SLOT_MULTIPLIER = 0x9E3779B97F4A7C15
 
 
 class SharedNgrams(NamedTuple):
-    """Counts over the n-grams of one order in pairs, each occurrence of an n-gram counting; int64 (pairs,) each.
+    """Counts of all occurrences of the n-grams of one order in pairs; int64 (pairs,) each.
 
     Attributes:
-        total1: N-grams of `sentence1`.
-        total2: N-grams of `sentence2`.
-        present1: N-grams of `sentence1` that occur in `sentence2`.
-        present2: N-grams of `sentence2` that occur in `sentence1`.
-        clipped: N-grams of both sides, each counted as often as on the side that has it less often.
-        repeated1: N-grams of `sentence1` that occurred before in it.
-        repeated2: N-grams of `sentence2` that occurred before in it.
+        total1: N-grams of `sentence1`; likewise total2.
+        present1: N-grams of `sentence1` that occur in `sentence2`; likewise present2.
+        clipped: The smaller of the two counts of each n-gram, summed.
+        repeated1: N-grams of `sentence1` that occurred before in it; likewise repeated2.
     """
 
     total1: NDArray[np.int64]
@@ -126,14 +122,10 @@ class SharedNgrams(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Equal n-grams of one pair; an n-gram that occurs once in its pair is in no group.
+    """Equal n-grams of one pair, with their occurrences on both sides; an n-gram that occurs once is in no group.
 
-    Attributes:
-        pairs: The pair of each group (groups,).
-        words: Whether the first token of each group is a word (groups,).
-        counts1: Occurrences in `sentence1` (groups,).
-        counts2: Occurrences in `sentence2` (groups,).
-        of_tokens: The group of the n-gram that begins at each token, -1 for none (tokens,).
+    `words` says whether the first token is a word; `of_tokens` has the group of the n-gram that begins at each token,
+    -1 for none (tokens,). The other arrays are (groups,).
     """
 
     pairs: NDArray[np.int64]
@@ -146,8 +138,8 @@ class _Groups(NamedTuple):
 class PairNgrams:
     """The n-grams that the two sides of pairs share and repeat, counted without a loop over the pairs.
 
-    An n-gram can only occur twice in a pair if both its shorter n-grams do. So each order looks at the n-grams that
-    are left of the order below, and names them by the groups of these.
+    An n-gram can only occur twice in a pair if both its shorter n-grams do. So each order compares only the repeated
+    n-grams of the order below, as pairs of groups.
 
     Args:
         spans: The tokens of the first sentences of all pairs, then of the second ones.
@@ -226,42 +218,42 @@ class PairNgrams:
 
 
 def number_ngrams(spans: TokenSpans, order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers the distinct n-grams of sentences: the number and the first token of each occurrence (occurrences,)."""
+    """Return the number of each n-gram of sentences and its first token, each (occurrences,)."""
     _, words = np.unique(spans.numbers, return_inverse=True)
     following = np.repeat(spans.first + spans.counts, spans.counts) - np.arange(len(words))
     starts = np.flatnonzero(following >= order)
     numbers = np.zeros(len(starts), np.int64)
     num_words = int(words.max(initial=0)) + 1
     for offset in range(order):
-        # Renumbered after every word, so that products stay small.
+        # Numbers after every word keep the products small.
         _, numbers = np.unique(numbers * num_words + words[starts + offset], return_inverse=True)
     return numbers, starts
 
 
 def word_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
-    """Lists the n-grams of some words, in their order."""
+    """List the n-grams of some words, in order."""
     return list(zip(*(words[start:] for start in range(order)), strict=False))
 
 
 def _first_equal(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Finds for every key (n,) the position of one equal key, the same for all equal keys: int64 (n,).
+    """Return for every key (n,) the position of one equal key, the same for all equal keys: int64 (n,).
 
-    This is a hash table in arrays: keys are written to slots, those that read back another key go to the next round.
+    This is a hash table in arrays: keys are written to slots, and keys that were overwritten go to the next round.
     """
     equal = np.empty(len(keys), np.int64)
     bits = max(1, (2 * len(keys)).bit_length())
     table = np.empty(1 << bits, np.int32 if len(keys) < 1 << 31 else np.int64)
-    places = np.arange(len(keys))
+    pending = np.arange(len(keys))
     for attempt in count():
         multiplier = np.uint64((_SLOT_MULTIPLIER * (2 * attempt + 1)) & 0xFFFFFFFFFFFFFFFF)
-        own = keys[places] if attempt else keys
+        own = keys[pending] if attempt else keys
         slots = ((own * multiplier) >> np.uint64(64 - bits)).view(np.int64)
-        table[slots] = places
+        table[slots] = pending
         written = table[slots]
         is_own = keys[written] == own
         if is_own.all():
-            equal[places] = written
+            equal[pending] = written
             break
-        equal[places[is_own]] = written[is_own]
-        places = places[~is_own]
+        equal[pending[is_own]] = written[is_own]
+        pending = pending[~is_own]
     return equal

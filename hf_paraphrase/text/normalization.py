@@ -45,7 +45,7 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 def normalize_text(text: str) -> str:
-    """Normalizes a text: two texts are the same if this returns the same for both.
+    """Normalize a text: two texts are the same if this returns the same for both.
 
     Example:
         >>> normalize_text("A  STRAẞE")
@@ -56,12 +56,12 @@ def normalize_text(text: str) -> str:
 
 
 def normalize_texts(texts: pa.Array) -> pa.Array:
-    """Applies :func:`normalize_text` to every string; a null is an empty text."""  # single spaces need no change
+    """Apply :func:`normalize_text` to every string; a null is an empty text."""  # single spaces need no change
     return _apply(texts, normalize_text, r"[\t-\r\x1c-\x20]{2,}|[\t-\r\x1c-\x1f]")
 
 
 def normalize_words(text: str, *, split_unspaced: bool = True) -> str:
-    """Normalizes the words of a text and joins them with single spaces; punctuation is left out.
+    """Normalize the words of a text and joins them with single spaces; punctuation is left out.
 
     Args:
         text: Any text.
@@ -77,12 +77,12 @@ def normalize_words(text: str, *, split_unspaced: bool = True) -> str:
 
 
 def normalize_words_all(texts: pa.Array, *, split_unspaced: bool = True) -> pa.Array:
-    """Applies :func:`normalize_words` to every string; a null is an empty text."""
+    """Apply :func:`normalize_words` to every string; a null is an empty text."""
     return _apply(texts, partial(normalize_words, split_unspaced=split_unspaced), r"[^0-9a-z]+")
 
 
 def decode_moses(texts: pa.Array) -> pa.Array:
-    """Decodes the escapes of the Moses tokenizer, such as `&apos;`, and joins words at ` @-@ `."""
+    """Decode the escapes of the Moses tokenizer, such as `&apos;`, and joins words at ` @-@ `."""
     import pyarrow.compute as pc
 
     for escape, character in _MOSES_ESCAPES.items():
@@ -91,12 +91,12 @@ def decode_moses(texts: pa.Array) -> pa.Array:
 
 
 def is_blank(text: str) -> bool:
-    """Returns whether a text is empty, or white space and invisible characters only."""
+    """Return whether a text is empty, or white space and invisible characters only."""
     return _BLANK.fullmatch(text) is not None
 
 
 def are_visible(texts: pa.Array) -> NDArray[np.bool_]:
-    """Returns which texts have a visible character: (texts,), bool; a null has none."""
+    """Return which texts have a visible character: (texts,), bool; a null has none."""
     import pyarrow.compute as pc
 
     visible = pc.match_substring_regex(texts, _VISIBLE).fill_null(False)
@@ -104,7 +104,7 @@ def are_visible(texts: pa.Array) -> NDArray[np.bool_]:
 
 
 def as_string_array(texts: Texts) -> pa.Array:
-    """Converts a column of texts to one Arrow array of strings."""
+    """Convert a column of texts to one Arrow array of strings."""
     import pyarrow as pa
 
     if isinstance(texts, pa.ChunkedArray):

@@ -32,37 +32,37 @@ _HALFWIDTH_SOUND_MARKS = [0xFF9E, 0xFF9F]
 
 
 def python_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """Writes ranges of code points as the inside of a character class of `re`."""
+    """Write ranges of code points as the inside of a character class of `re`."""
     return "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in ranges)
 
 
 def re2_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """Writes ranges of code points as the inside of a character class of RE2, which Arrow uses."""
+    """Write ranges of code points as the inside of a character class of RE2, which Arrow uses."""
     return "".join(rf"\x{{{low:X}}}-\x{{{high:X}}}" for low, high in ranges)
 
 
 @functools.cache
 def combining_marks() -> Ranges:
-    """Lists the combining marks, such as the vowel signs of Hindi and Thai, which belong to the letter before them."""
+    """List the combining marks, such as the vowel signs of Hindi and Thai, which belong to the letter before them."""
     return _ranges_of(character_kinds() == MARK)
 
 
 @functools.cache
 def unspaced_letters() -> Ranges:
-    """Lists the letters of the scripts that put no spaces between words; digits and marks are not among them."""
+    """List the letters of the scripts that put no spaces between words; digits and marks are not among them."""
     return _ranges_of(character_kinds() == UNSPACED_LETTER)
 
 
 @functools.cache
 def spaced_word_characters() -> Ranges:
-    """Lists the letters of all other scripts, digits, the underscore and all combining marks."""
+    """List the letters of all other scripts, digits, the underscore and all combining marks."""
     kinds = character_kinds()
     return _ranges_of((kinds == WORD) | (kinds == MARK))
 
 
 @functools.cache
 def character_kinds() -> NDArray[np.uint8]:
-    """Returns the kind of every code point: `WORD`, `SPACE`, `UNSPACED_LETTER`, `MARK`, or `OTHER` for punctuation."""
+    """Return the kind of every code point: `WORD`, `SPACE`, `UNSPACED_LETTER`, `MARK`, or `OTHER` for punctuation."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), OTHER, dtype=np.uint8)
     for pattern, kind in ((r"\w+", WORD), (r"\s+", SPACE)):
@@ -78,7 +78,7 @@ def character_kinds() -> NDArray[np.uint8]:
 
 
 def basic_plane(ranges: Ranges) -> Ranges:
-    """Returns the ranges below U+10000: `re` matches a class of these faster."""
+    """Return the ranges below U+10000: `re` matches a class of these faster."""
     return tuple((low, high) for low, high in ranges if high < 0x10000)
 
 
@@ -92,7 +92,7 @@ _ASCII_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def tokenize(text: str) -> list[str]:
-    """Splits a lower-cased text into words and punctuation marks as encoders do by default.
+    """Split a lower-cased text into words and punctuation marks as encoders do by default.
 
     Splits at white space, around each punctuation mark, and before the endings of English contractions. Curly
     apostrophes are straightened.
@@ -106,23 +106,23 @@ def tokenize(text: str) -> list[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Splits a lower-cased text into words and punctuation marks, without English contractions."""
+    """Split a lower-cased text into words and punctuation marks, without English contractions."""
     # A text in ASCII has no marks, and the short pattern is many times as fast.
     return (_ASCII_TOKEN if text.isascii() else _word_pattern(_is_basic(text))).findall(text.lower())
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Finds where words, with their apostrophes, and runs of punctuation marks begin and end."""
+    """Find where words, with their apostrophes, and runs of punctuation marks begin and end."""
     return [match.span() for match in _span_pattern().finditer(text)]
 
 
 def separate_letters(text: str) -> str:
-    """Puts spaces around each letter of a script without spaces, its marks included."""
+    """Put spaces around each letter of a script without spaces, its marks included."""
     return text if text.isascii() else _letter_pattern().sub(r" \g<0> ", text)
 
 
 def count_words(texts: pa.Array) -> NDArray[np.int64]:
-    """Counts words: (texts,), int64; a null has none.
+    """Count words: (texts,), int64; a null has none.
 
     Words stand between white space as in `len(text.split())`; each letter of a script without spaces is one more, and
     punctuation that touches such a letter counts with it.
@@ -143,7 +143,7 @@ def count_words(texts: pa.Array) -> NDArray[np.int64]:
 
 @functools.cache
 def contraction_endings(is_basic: bool) -> re.Pattern[str]:
-    """Returns a pattern of the endings of English contractions, for texts below U+10000 or for all."""
+    """Return a pattern of the endings of English contractions, for texts below U+10000 or for all."""
     return re.compile(rf"'(t|{_SUFFIXES})(?!{_classes(is_basic)[0]})")
 
 
@@ -153,7 +153,7 @@ def _is_basic(text: str) -> bool:
 
 @functools.cache
 def _classes(is_basic: bool) -> tuple[str, str]:
-    """Returns the class of a character in a word, and a pattern of a letter of a script without spaces."""
+    """Return the class of a character in a word, and a pattern of a letter of a script without spaces."""
     ranges = (spaced_word_characters(), unspaced_letters(), combining_marks())
     word, letter, mark = (python_class(basic_plane(each) if is_basic else each) for each in ranges)
     return f"[{word}]", f"[{letter}][{mark}]*"

@@ -1,8 +1,8 @@
 """Exact search by cosine: the nearest rows of a corpus, and all pairs of rows above a threshold.
 
-A product in single precision only rules rows out. With a bound e on its error, a row whose product is below t - e
-cannot have the cosine t. While blocks of the corpus are read, t is the k-th best cosine so far. The few rows that are
-not ruled out are computed again in double precision, so the result is the same as if all rows had been.
+A product in single precision only rules rows out: with a bound e on the error, a product below t - e means a cosine
+below t. While blocks of the corpus are read, t is the k-th best cosine so far. The few remaining rows are computed
+again in double precision, so the result is the same as in double precision for all rows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ..errors import UsageError
-from .checks import check_counts
-from .similarity import exact_unit_rows, float32_error, unit_row_cosines
+from .similarity import check_counts, exact_unit_rows, float32_error, unit_row_cosines
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """First rows, second rows and cosines, each (pairs,)."""
-_PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
+_PAIRS_AT_A_TIME = 256  # fits into the cache of the processor
 _ROWS_PER_BLOCK = 2048
 
 
@@ -37,25 +36,25 @@ def find_nearest(
     query_block: int = 1024,
     corpus_block: int = 4096,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Finds the k vectors of a corpus with the greatest cosine to each query.
+    """Find the k vectors of a corpus with the highest cosine to each query.
 
-    All are compared, in blocks, so memory stays at one block however large a file the corpus is mapped from. Cosines
-    are those of double precision, so neither the blocks nor the other queries change a result.
+    All vectors are compared, in blocks, so a corpus that is mapped from a file needs the memory of one block. Cosines
+    have double precision, so a result depends neither on the blocks nor on the other queries.
 
     Args:
         queries: float32 (queries, dim).
         corpus: float32 (rows, dim).
-        k: How many neighbours; fewer are given if the corpus is smaller.
-        candidate_rows: The rows of the corpus to compare, in rising order; None for all.
-        skip_zero: Zero vectors have no neighbours and are none; otherwise they have cosine 0 with everything.
-        are_unit: The rows of the corpus have the length 1 or 0 already, so that few of them are divided by it.
-        names: What errors call the two sides.
-        query_block: Queries in a block.
-        corpus_block: Corpus rows in a block.
+        k: Neighbors per query; fewer are returned if the corpus is smaller.
+        candidate_rows: The rows of the corpus to compare, ascending; None for all.
+        skip_zero: Zero vectors have no neighbors and are none; otherwise their cosine with every vector is 0.
+        are_unit: The rows of the corpus have the length 1 or 0 already.
+        names: The names of queries and corpus in errors.
+        query_block: Queries per block.
+        corpus_block: Corpus rows per block.
 
     Returns:
-        The rows of the neighbours (queries, min(k, rows)), the nearest first and of equal cosines the earlier row
-        first, -1 where there are fewer; and their cosines, 0 where there are fewer.
+        The rows of the neighbors (queries, min(k, rows)), by cosine and then by row, filled up with -1; and their
+        cosines, filled up with 0.
     """
     check_counts(k=k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
@@ -69,16 +68,16 @@ def find_nearest(
         units = exact_unit_rows(queries[first : first + query_block], names[0], first)
         compared = units.any(axis=1)
         if not skip_zero:
-            # All rows are equally far from a zero vector, so no row would be ruled out.
+            # All rows have the cosine 0 to a zero vector, so no row would be ruled out.
             rows[first : first + len(units)][~compared] = np.arange(k)
-        places = first + np.flatnonzero(compared)
-        if len(places) and k:
+        positions = first + np.flatnonzero(compared)
+        if len(positions) and k:
             best = _RunningBest(units[compared], k)
             for start in range(0, size, corpus_block):
                 block = slice(start, start + corpus_block)
                 part = corpus[block] if candidate_rows is None else corpus[candidate_rows[block]]
                 best.add(part if are_unit else exact_unit_rows(part, names[1], start), names[1], start, skip_zero)
-            rows[places], cosines[places] = best.result()
+            rows[positions], cosines[positions] = best.result()
     return rows if candidate_rows is None or not size else np.where(rows < 0, -1, candidate_rows[rows]), cosines
 
 
@@ -95,25 +94,22 @@ class _RunningBest:
         self._worst = np.full(len(queries), -np.inf)
 
     def add(self, part: NDArray[Any], name: str, start: int, skip_zero: bool) -> None:
-        """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before.
-
-        Its rows are unit vectors, in float32 only nearly so.
-        """
+        """Compare all queries with a block of unit vectors (rows, dim) that begins at the row `start`."""
         products = self._rounded @ np.asarray(part, np.float32).T
         if not np.isfinite(products).all():
-            exact_unit_rows(part, name, start)  # says which row is not finite
+            exact_unit_rows(part, name, start)  # raises an error that names the row
         if skip_zero:
             products[:, _zero_rows(part)] = -np.inf
         is_full = np.isfinite(self._worst)
-        least = self._worst - self._error
+        bounds = self._worst - self._error
         if not is_full.all() and len(part) > self._k:
-            place = len(part) - self._k
-            reached = np.partition(products, place, axis=1)[:, place]
-            # The k that reach it have a cosine of no less than `reached` - e.
-            least = np.maximum(least, reached.astype(np.float64) - 2 * self._error)
-        least = np.maximum(least, -2.0)
-        reaching = products >= np.nextafter(least.astype(np.float32), np.float32(-3))[:, None]
-        # Many times as fast as `nonzero` of a matrix.
+            position = len(part) - self._k
+            reached = np.partition(products, position, axis=1)[:, position]
+            # The k rows that reach it have a cosine of at least `reached` - e.
+            bounds = np.maximum(bounds, reached.astype(np.float64) - 2 * self._error)
+        bounds = np.maximum(bounds, -2.0)
+        reaching = products >= np.nextafter(bounds.astype(np.float32), np.float32(-3))[:, None]
+        # Much faster than `nonzero` of a matrix.
         query, column = np.divmod(np.flatnonzero(reaching), len(part))
         cosines = np.empty(len(query))
         for first in range(0, len(query), _PAIRS_AT_A_TIME):
@@ -122,17 +118,17 @@ class _RunningBest:
             exact = rows if rows.dtype == np.float64 else exact_unit_rows(rows)
             cosines[pairs] = unit_row_cosines(self._queries[query[pairs]], exact)
         self._new.append((query, column + start, cosines))
-        # Each merge costs a sort and raises what the rest must reach.
+        # Each merge costs a sort and raises the bounds.
         if not is_full.all() or sum(len(new[0]) for new in self._new) > len(self._kept[0]):
             self._merge()
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Returns rows and cosines, (queries, k) each, filled up with -1 and 0."""
+        """Return rows and cosines, (queries, k) each, filled up with -1 and 0."""
         self._merge()
         query, row, cosine = self._kept
         rows = np.full((len(self._queries), self._k), -1, np.int64)
         cosines = np.zeros(rows.shape)
-        rank = _places_within(query, len(rows))
+        rank = rank_within_groups(query)
         rows[query, rank], cosines[query, rank] = row, cosine
         return rows, cosines
 
@@ -140,7 +136,7 @@ class _RunningBest:
         query, row, cosine = (np.concatenate(column) for column in zip(self._kept, *self._new, strict=True))
         self._new = []
         order = np.lexsort((row, -cosine, query))
-        order = order[_places_within(query[order], len(self._queries)) < self._k]
+        order = order[rank_within_groups(query[order]) < self._k]
         self._kept = query[order], row[order], cosine[order]
         counts = np.bincount(self._kept[0], minlength=len(self._queries))
         is_full = counts == self._k
@@ -148,22 +144,22 @@ class _RunningBest:
 
 
 def _zero_rows(part: NDArray[Any]) -> NDArray[np.int64]:
-    """Finds the zero rows of a block (rows, dim); the first components rule out most rows."""
+    """Find the zero rows of a block (rows, dim); the first components rule out most rows."""
     rows = np.flatnonzero(~part[:, :8].any(axis=1))
     return rows[~part[rows].any(axis=1)]
 
 
-def _places_within(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Numbers the members of each of `count` groups from 0, where equal groups stand together in rising order."""
-    counts = np.bincount(groups, minlength=count)
-    return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+def rank_within_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the members of each group from 0; equal values of `groups` (rows,) are adjacent."""
+    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
 
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """Pairs of rows of an index and their cosines, each (pairs,), the greatest cosine and the earlier row first.
+    """Pairs of rows of an index and their cosines, each (pairs,), by descending cosine and then by row.
 
-    `found` says how many pairs there were before the best were kept.
+    `found` is the number of pairs before the best were kept.
     """
 
     first: NDArray[np.int64]
@@ -176,9 +172,9 @@ class ScoredPairs:
 
 
 def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
-    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
+    """Keep the pairs with the highest scores of a stream of any length, in memory for twice as many."""
     check_counts(max_pairs=limit)
-    found = held = 0
+    found = waiting = 0
     lowest = -np.inf
     parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
 
@@ -189,22 +185,21 @@ def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
 
     for first, second, scores in blocks:
         found += len(scores)
-        # What is below the worst of a full list need not be held until the next clearing.
         good = scores >= lowest
-        held += int(good.sum())
+        waiting += int(good.sum())
         parts.append((first[good], second[good], scores[good]))
-        if held > 2 * limit:
+        if waiting > 2 * limit:
             parts = [best()]
-            held, lowest = limit, float(parts[0][2][-1])
+            waiting, lowest = limit, float(parts[0][2][-1])
     return ScoredPairs(*best(), found)
 
 
 def find_similar_pairs(
     vectors: NDArray[np.float32], threshold: float, *, show_progress_bar: bool = False
 ) -> Iterator[Pairs]:
-    """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
+    """Compare all vectors (rows, dim) with all others, block by block, and yield the pairs that reach a cosine.
 
-    Each pair comes once, the smaller row first.
+    Each pair comes once, with the smaller row first.
     """
     starts = range(0, len(vectors), _ROWS_PER_BLOCK)
     for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar):
@@ -216,6 +211,6 @@ def find_similar_pairs(
             for few in np.array_split(near, 1 + len(near) // _ROWS_PER_BLOCK):
                 first, second = np.divmod(few, len(part))
                 scores = unit_row_cosines(block[first], part[second])
-                # A pair within a block is found from both of its sides.
+                # A block compared with itself has each pair twice.
                 kept = (scores >= threshold) & (first + start < second + other)
                 yield first[kept] + start, second[kept] + other, scores[kept]

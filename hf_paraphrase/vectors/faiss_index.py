@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, UsageError
 from .exact_search import find_nearest
-from .quantization import quantize_embeddings
+from .storage import quantize_embeddings
 
 KINDS = ("ivf", "hnsw", "int8", "binary")
 _REMEDY = "build it again with --method ivf, hnsw, int8 or binary, or search exactly (--method exact)"
 _MAX_LISTS = 2048
 _ROWS_PER_BLOCK = 16_384
 _ROWS_PER_LIST, _SAMPLED_PER_LIST = 39, 48
-"""With fewer vectors per list a centroid is badly determined."""
+"""Fewer vectors per list make poor centroids."""
 _LINKS = 32
 _MIN_EXPLORED = 64
 _OVERSAMPLING = {"ivf": 1, "hnsw": 1, "int8": 2, "binary": 10}
-"""How many candidates per neighbor are rescored: the fewer bits, the more."""
+"""The number of candidates per neighbor that are rescored; fewer bits need more."""
 
 
 def import_faiss() -> Any:
-    """Imports faiss, or says which extra installs it."""
+    """Import faiss; the error names the extra that installs it."""
     try:
         import faiss
     except ImportError as error:
@@ -36,7 +36,7 @@ def import_faiss() -> Any:
 
 
 def build_faiss_index(vectors: NDArray[np.float32], path: Path, kind: str) -> None:
-    """Writes an index of unit vectors (rows, dim) to a file.
+    """Write an index of unit vectors (rows, dim) to a file.
 
     Args:
         vectors: Vectors of length 1 or 0.
@@ -79,7 +79,7 @@ def _encoded(vectors: NDArray[np.float32], kind: str) -> NDArray[Any]:
 
 
 def _sample(vectors: NDArray[np.float32], nlist: int) -> NDArray[np.float32]:
-    """Draws rows (rows, dim) in the order of the file, without zero rows if enough others are left."""
+    """Draw rows (rows, dim) in the order of the file, without zero rows if enough others remain."""
     size = min(nlist * _SAMPLED_PER_LIST, len(vectors))
     sample = vectors[np.sort(np.random.default_rng(0).choice(len(vectors), size, replace=False))]
     filled = sample.any(axis=1)
@@ -105,18 +105,18 @@ class FaissIndex:
 
     @property
     def nlist(self) -> int:
-        """The number of inverted lists; 0 for the other kinds."""
+        """The number of inverted lists; 0 unless the kind is `ivf`."""
         return int(self._index.nlist) if self._kind == "ivf" else 0
 
     @property
     def nprobe(self) -> int:
-        """How many lists a search reads by default: a sixteenth, but at least eight where there are as many."""
+        """The number of lists that a search reads by default: a sixteenth, and at least eight."""
         return min(self.nlist, max(8, self.nlist // 16))
 
     def search(
         self, queries: NDArray[np.float32], k: int, nprobe: int | None = None, removed: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows of the highest cosine to each query (queries, dim) among the candidates of faiss.
+        """Find the rows with the highest cosine to each query (queries, dim) among the candidates of faiss.
 
         Args:
             queries: Unit or zero vectors.
@@ -125,8 +125,8 @@ class FaissIndex:
             removed: Rows that are not returned.
 
         Returns:
-            Rows and cosines, each (queries, k), the nearest first; -1 and 0 where there are fewer. Cosines have double
-            precision. Zero vectors are not found, and find nothing.
+            Rows and cosines in double precision, each (queries, k), the nearest first, filled up with -1 and 0. Zero
+            vectors have no neighbors and are none.
         """
         removed = np.empty(0, np.int64) if removed is None else removed
         size = min(len(self._vectors), k * _OVERSAMPLING[self._kind] + (len(removed) if self._kind == "binary" else 0))
@@ -158,14 +158,11 @@ class FaissIndex:
 def measure_recall(
     index: FaissIndex, vectors: NDArray[np.float32], queries: NDArray[np.float32], k: int = 10
 ) -> float:
-    """Computes the fraction of the true k nearest neighbors of the queries that an index finds, 0 to 1.
-
-    A row whose cosine equals the cosine of the k-th neighbor counts as well.
-    """
+    """Compute the recall of the k nearest neighbors of the queries, 0 to 1; ties with the k-th neighbor count."""
     queries, k = queries[queries.any(axis=1)], min(k, len(vectors))
     if not k or not len(queries):
         return 1.0
     _, true_cosines = find_nearest(queries, vectors, k, skip_zero=True, are_unit=True)
     rows, cosines = index.search(queries, k)
-    found = (rows >= 0) & (cosines >= true_cosines[:, k - 1, None] - 1e-5)
-    return float(np.mean(found.sum(axis=1) / k))
+    is_nearest = (rows >= 0) & (cosines >= true_cosines[:, k - 1, None] - 1e-5)
+    return float(np.mean(is_nearest.sum(axis=1) / k))

@@ -1,9 +1,9 @@
 """An index of unit vectors that grows, and returns all vectors near a new one.
 
 Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
-Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; the rest
-are compared by their whole vectors, in double precision. A large index compares a new vector with the lists around
-its nearest centroids only.
+Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs. The
+remaining pairs are compared by their whole vectors, in double precision. A large index compares a new vector only with
+the lists around its nearest centroids. `scripts/benchmarks/near_duplicates.py` compares this index with faiss.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..threads import available_threads, in_threads
+from .exact_search import Pairs, rank_within_groups
 from .similarity import float32_error, unit_row_cosines
 
 MOST_EXACT = 100_000
-"""Up to so many vectors all are compared with all."""
+"""The maximum number of vectors that are all compared with one another."""
 COMPONENTS = 160
 PROBES = 12
 _MOST_LISTS = 1024
@@ -30,26 +31,24 @@ _ROUNDS = 6
 _MEMBERS_AT_A_TIME = 2048
 _PARTS = 8
 _PLACED_AT_A_TIME = 512
-_LISTS_OF_A_GROUP = 8
-_MANY_LISTS = 500
 _PAIRS_AT_A_TIME = 4096
 _NEW_AT_A_TIME = 512
-_PAIRS_THAT_WAIT = 32_768
+_WAITING_PAIRS = 32_768
 _ROUNDING = 1e-6
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""New vectors, earlier vectors and cosines, each (pairs,)."""
 PairTest = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+PairGroups = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+_Read = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 _Side = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Numbers (rows,) and shortened vectors (rows, components + 1)."""
-PairGroups = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass
 class PlacedVectors:
-    """New vectors: as they are (rows, dim), shortened (rows, components + 1), and their lists.
+    """New vectors: whole (rows, dim), shortened (rows, components + 1), and their lists.
 
-    A vector belongs to its nearest list (rows,); `lists` encodes the searched pairs as row × lists + list (pairs,).
+    `own` (rows,) has the nearest list of each vector; `lists` (pairs,) has the lists to search as
+    row × number of lists + list.
     """
 
     vectors: NDArray[np.float32]
@@ -81,21 +80,21 @@ class IvfIndex:
 
     Args:
         sample: Some of the vectors (rows, dim), for components and centroids.
-        threshold: The least cosine.
-        most: How many vectors may be added, which decides how many lists there are.
+        threshold: Minimum cosine.
+        most: The maximum number of vectors to add, which determines the number of lists.
     """
 
     def __init__(self, sample: NDArray[np.float32], threshold: float, most: int) -> None:
         self._dimension = sample.shape[1]
         self._threshold = threshold
-        # Asked for once: while another thread embeds, it may be one.
+        # Another thread that embeds may change this number to one.
         self._threads = available_threads()
         self._components: NDArray[np.float32] | None = None
         if self._dimension > COMPONENTS:
             _, components = np.linalg.eigh((sample.T @ sample).astype(np.float64))
             self._components = np.ascontiguousarray(components[:, -COMPONENTS:], np.float32)
-        number = 1 if most <= MOST_EXACT else min(_MOST_LISTS, round(4 * math.sqrt(most)))
-        self._centroids = _centroids(self._shortened(sample), number)
+        nlist = 1 if most <= MOST_EXACT else min(_MOST_LISTS, round(4 * math.sqrt(most)))
+        self._centroids = _centroids(self._shortened(sample), nlist)
         self._lists = [_Members(self._centroids.shape[1]) for _ in self._centroids]
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
         self.count = 0
@@ -106,7 +105,7 @@ class IvfIndex:
         return len(self._lists) == 1
 
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
-        """Shortens vectors (rows, dim) and chooses their lists."""
+        """Shorten vectors (rows, dim) and choose their lists."""
         starts = range(0, len(vectors) or 1, _PLACED_AT_A_TIME)
         columns = zip(*in_threads(lambda start: self._placed(vectors, start), starts, self._threads), strict=True)
         return PlacedVectors(vectors, *map(np.concatenate, columns))
@@ -114,23 +113,18 @@ class IvfIndex:
     def _placed(
         self, vectors: NDArray[np.float32], start: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int64]]:
-        """Returns shortened vectors, their nearest lists (rows,), and pairs of row and list to search (pairs,)."""
         short = self._shortened(vectors[start : start + _PLACED_AT_A_TIME])
         cosines = short @ self._centroids.T
-        # At least the nearest PROBES: of many lists those not below so many of the largest of interleaved groups.
-        number = len(self._lists)
-        groups = number if number < _MANY_LISTS else number // _LISTS_OF_A_GROUP
-        largest = cosines[:, : number // groups * groups].reshape(len(short), number // groups, groups).max(axis=1)
-        probes = min(PROBES, groups)
-        least = np.partition(largest, -probes, axis=1)[:, -probes]
-        looked_in = np.flatnonzero(cosines >= least[:, None]) + start * number
-        return short, cosines.argmax(axis=1).astype(np.int16), looked_in
+        probes = min(PROBES, len(self._lists))
+        bounds = np.partition(cosines, -probes, axis=1)[:, -probes]
+        searched = np.flatnonzero(cosines >= bounds[:, None]) + start * len(self._lists)
+        return short, cosines.argmax(axis=1).astype(np.int16), searched
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
-        """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
+        """Add the chosen rows (rows,) of some vectors, which get the next numbers, counted from 0."""
         self._file.write(placed.vectors[chosen].tobytes())
-        for number, places in _grouped(placed.own[chosen]):
-            self._lists[number].append(self.count + places, placed.short[chosen[places]])
+        for number, members in _grouped(placed.own[chosen]):
+            self._lists[number].append(self.count + members, placed.short[chosen[members]])
         self.count += len(chosen)
 
     def near(
@@ -142,29 +136,28 @@ class IvfIndex:
         group: PairGroups | None = None,
         best: int | None = None,
     ) -> Pairs:
-        """Finds near vectors among those added: new row, earlier number and cosine of each pair.
+        """Find near vectors among those added: new row, earlier number and cosine of each pair.
 
         Args:
             placed: The new vectors.
             threshold: Minimum cosine; by default the threshold of the index.
-            skip: Returns for pairs of a new row and an earlier number which of them do not count.
-            group: Returns a group for each pair. Few pairs of each group are returned, among them that of the smallest
-                earlier number, so that memory does not grow with the number of near pairs.
-            best: Look in all lists, and return about this number of nearest vectors from each list instead.
+            skip: Returns which pairs of a new row and an earlier number do not count.
+            group: Returns a group for each pair. A few pairs of each group are returned, with the pair of the smallest
+                earlier number among them, so that memory does not grow with the number of near pairs.
+            best: Search all lists, and return about this number of nearest vectors from each list instead.
         """
         threshold = self._threshold if threshold is None else threshold
         if best is not None:
             lists = [(number, np.arange(len(placed.own))) for number in range(len(self._lists))]
         else:
             rows_of_pairs, numbers = np.divmod(placed.lists, len(self._lists))
-            lists = [(number, rows_of_pairs[places]) for number, places in _grouped(numbers.astype(np.int16))]
+            lists = [(number, rows_of_pairs[pairs]) for number, pairs in _grouped(numbers.astype(np.int16))]
         tasks = [
             (rows, self._lists[number], first)
             for number, rows in lists
             for first in range(0, self._lists[number].count, _MEMBERS_AT_A_TIME)
         ]
-
-        # Which pairs are the best is known once some are skipped.
+        # The best pairs are those that remain after skipping.
         early, late = (None, skip) if best is None else (skip, None)
 
         def compare(part: int) -> Pairs:
@@ -177,8 +170,8 @@ class IvfIndex:
                     pairs = self._candidates(*sides, threshold, early, best)
                     waiting.append(pairs)
                     count += len(pairs[0])
-                    # Lists have few pairs each: those of many lists are compared at once.
-                    if count > _PAIRS_THAT_WAIT:
+                    # A list has few candidates, so the candidates of many lists are compared at once.
+                    if count > _WAITING_PAIRS:
                         near.append(self._near(placed, waiting, self.vectors, threshold, late, group))
                         waiting, count = [], 0
             near.append(self._near(placed, waiting, self.vectors, threshold, late, group))
@@ -195,7 +188,7 @@ class IvfIndex:
         skip: PairTest | None = None,
         group: PairGroups | None = None,
     ) -> Pairs:
-        """Finds near vectors among the new ones: for some rows (rows,) those `before` them, both ascending."""
+        """Find near vectors among the new ones: for some rows (rows,) those `before` them, both ascending."""
 
         def compare(some: NDArray[np.int64]) -> Pairs:
             sides = (rows, placed.short[rows]), (some, placed.short[some])
@@ -207,10 +200,10 @@ class IvfIndex:
     def _candidates(
         self, later: _Side, earlier: _Side, threshold: float, skip: PairTest | None, best: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the pairs that their short vectors do not rule out: numbers of both sides, each (pairs,)."""
+        """Return the pairs that their short vectors do not rule out: numbers of both sides, each (pairs,)."""
+        # Earlier vectors are more, and this order of the product takes a quarter less time.
         products = earlier[1] @ later[1].T
-        # This order takes a quarter less time than the other: there are more earlier vectors.
-        flat = np.flatnonzero(products >= self._least(threshold))
+        flat = np.flatnonzero(products >= self._bound(threshold))
         if not len(flat):
             return flat, flat
         old, new = np.divmod(flat, len(later[0]))
@@ -219,7 +212,7 @@ class IvfIndex:
             flat, old, new = flat[kept], old[kept], new[kept]
         if best is not None:
             order = np.lexsort((-products.ravel()[flat], new))
-            order = order[_ranks(new[order]) < best]
+            order = order[rank_within_groups(new[order]) < best]
             old, new = old[order], new[order]
         return later[0][new], earlier[0][old]
 
@@ -227,63 +220,58 @@ class IvfIndex:
         self,
         placed: PlacedVectors,
         candidates: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-        read: Callable[[NDArray[np.int64]], NDArray[np.float32]],
+        read: _Read,
         threshold: float,
         skip: PairTest | None,
         group: PairGroups | None,
     ) -> Pairs:
-        """Returns the candidates whose cosine reaches the threshold, of each group the first one."""
+        """Return the candidates whose cosine reaches the threshold, of each group the first one."""
         nothing = np.empty(0, np.int64)
         new, old = (np.concatenate(side) for side in zip((nothing, nothing), *candidates, strict=True))
         if skip is not None and len(new):
             kept = ~skip(new, old)
             new, old = new[kept], old[kept]
         if group is None or not len(new):
-            found = [(new, old, self._cosines(placed, new, old, read, threshold))]
+            near_pairs = [(new, old, self._cosines(placed, new, old, read, threshold))]
         else:
-            groups, found = group(new, old), []
+            groups, near_pairs = group(new, old), []
             order = np.lexsort((old, groups))
             groups, new, old = groups[order], new[order], old[order]
             width = 1
             while len(new):
                 # Try the first pairs of each group, and more of them in each round.
-                ranks = _ranks(groups)
+                ranks = rank_within_groups(groups)
                 some = np.flatnonzero(ranks < width)
                 cosines = self._cosines(placed, new[some], old[some], read, threshold)
                 near = some[cosines >= threshold - _ROUNDING]
                 firsts = near[np.unique(groups[near], return_index=True)[1]]
-                found.append((new[firsts], old[firsts], cosines[np.searchsorted(some, firsts)]))
+                near_pairs.append((new[firsts], old[firsts], cosines[np.searchsorted(some, firsts)]))
                 left = (ranks >= width) & ~np.isin(groups, groups[firsts])
                 groups, new, old, width = groups[left], new[left], old[left], 4 * width
-        new, old, cosines = _joined(found)
-        # At a threshold of 1 the rounding of vectors to float32 decides nothing.
+        new, old, cosines = _joined(near_pairs)
+        # At a threshold of 1 the rounding of vectors to float32 must not decide.
         reached = cosines >= threshold - _ROUNDING
         return new[reached], old[reached], cosines[reached]
 
-    def _least(self, threshold: float) -> np.float32:
-        """Returns the least product in single precision of a pair whose cosine may reach a threshold."""
+    def _bound(self, threshold: float) -> np.float32:
+        """Return the minimum product in single precision of a pair whose cosine may reach a threshold."""
         return np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
 
     def _cosines(
-        self,
-        placed: PlacedVectors,
-        new: NDArray[np.int64],
-        old: NDArray[np.int64],
-        read: Callable[[NDArray[np.int64]], NDArray[np.float32]],
-        threshold: float,
+        self, placed: PlacedVectors, new: NDArray[np.int64], old: NDArray[np.int64], read: _Read, threshold: float
     ) -> NDArray[np.float64]:
-        """Computes the cosines of pairs (pairs,), -1 where the product in single precision rules them out."""
+        """Compute the cosines of pairs (pairs,), -1 where the product in single precision rules them out."""
         cosines = np.full(len(new), -1.0)
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
-            numbers, places = np.unique(old[pairs], return_inverse=True)
-            one, other = placed.vectors[new[pairs]], read(numbers)[places]
-            left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= self._least(threshold))
+            numbers, positions = np.unique(old[pairs], return_inverse=True)
+            one, other = placed.vectors[new[pairs]], read(numbers)[positions]
+            left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= self._bound(threshold))
             cosines[first + left] = unit_row_cosines(one[left], other[left])
         return cosines
 
     def vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Reads vectors that were added (rows, dim)."""
+        """Read vectors that were added (rows, dim)."""
         self._file.flush()
         size = 4 * self._dimension
         # Not mapped: pages of a mapped file count as memory of the process, many more than are read.
@@ -304,27 +292,21 @@ def _joined(pairs: Iterable[Pairs]) -> Pairs:
     return np.concatenate(new), np.concatenate(old), np.concatenate(cosines)
 
 
-def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers the members of each group from 0, where equal groups stand together."""
-    starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
-
-
 def _grouped(numbers: NDArray[np.signedinteger[Any]]) -> list[tuple[int, NDArray[np.int64]]]:
-    """Returns each distinct number (rows,), ascending, with its indices."""
+    """Return each distinct number (rows,), ascending, with its indices."""
     order = np.argsort(numbers, kind="stable")
     values, starts = np.unique(numbers[order], return_index=True)
-    # Of no numbers `split` makes one part.
+    # `split` makes one part of an empty array.
     return list(zip(values.tolist(), np.split(order, starts[1:])[: len(values)], strict=True))
 
 
-def _centroids(sample: NDArray[np.float32], number: int) -> NDArray[np.float32]:
-    """Computes centroids (lists, dim) of length 1 by k-means on the sphere."""
-    number = max(1, min(number, len(sample)))
-    centroids = sample[np.linspace(0, len(sample) - 1, number).astype(np.int64)]
-    for _ in range(_ROUNDS if number > 1 else 0):
+def _centroids(sample: NDArray[np.float32], nlist: int) -> NDArray[np.float32]:
+    """Compute centroids (lists, dim) of length 1 by k-means on the sphere."""
+    nlist = max(1, min(nlist, len(sample)))
+    centroids = sample[np.linspace(0, len(sample) - 1, nlist).astype(np.int64)]
+    for _ in range(_ROUNDS if nlist > 1 else 0):
         nearest = np.concatenate([(block @ centroids.T).argmax(axis=1) for block in np.array_split(sample, 16)])
-        for place, rows in _grouped(nearest):
+        for number, rows in _grouped(nearest):
             mean = sample[rows].mean(axis=0)
-            centroids[place] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+            centroids[number] = mean / max(float(np.linalg.norm(mean)), 1e-12)
     return np.ascontiguousarray(centroids)

@@ -10,7 +10,7 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.labels import PairLabels, find_label
+from hf_paraphrase.data.pair_rows import PairLabels, find_label
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.random_pairs import with_random_pairs
@@ -125,6 +125,6 @@ def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, caps
     pd.DataFrame({**SIDES, "label": MEANING}).to_csv(tmp_path / "a.csv", index=False)
     words = ["--csv", str(tmp_path / "a.csv"), "--columns", "sentence2,sentence1", "--output", str(tmp_path / "out")]
     assert main(["prepare", "pairs", *words]) == 0
-    assert "the column label is left out, so that all pairs are taken for paraphrases" in capsys.readouterr().err
+    assert "the column label is left out, so that all pairs count as paraphrases" in capsys.readouterr().err
     kept = filter(pairs=tmp_path / "out", output=tmp_path / "kept")
     assert DataFolder(kept).schema().names == ["sentence1", "sentence2"]

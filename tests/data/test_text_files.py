@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase.data.text_blocks import check_readable, lines_of_text
+from hf_paraphrase.data.text_blocks import check_readable, lines_of_blocks, read_blocks
 from hf_paraphrase.data.text_files import LineErrors, header_of, read_aligned, read_fields, read_lines, read_tsv
 from hf_paraphrase.errors import InputError
 
@@ -33,7 +33,7 @@ def lines_of(path: Path, policy: str = "raise") -> list[str | None]:
 
 
 def strings_of(path: Path) -> list[str]:
-    return [line for lines in lines_of_text(path) for line in lines]
+    return [line for lines in lines_of_blocks(read_blocks(path), path) for line in lines]
 
 
 def as_one_text(read, path: Path) -> str:

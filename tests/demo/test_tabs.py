@@ -129,7 +129,6 @@ def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_c
 
 @pytest.mark.parametrize(("limit", "count", "is_cut"), [(4, 4, True), (5, 5, False)])
 def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file, monkeypatch, limit, count, is_cut):
-    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)  # the limit is in the second or third block
     monkeypatch.setattr(neighbours_tab, "MOST_SENTENCES", limit)
     corpus = UserCorpus(catalogue, text_file)
     assert (len(corpus.sentences), corpus.cut) == (count, is_cut)

@@ -22,8 +22,7 @@ from hf_paraphrase.evaluation.sts import (
     sts_measurements,
 )
 from hf_paraphrase.evaluation.suite import Scores
-from hf_paraphrase.vectors.metrics import pearson, spearman
-from hf_paraphrase.vectors.similarity import cosine_similarities
+from hf_paraphrase.vectors.similarity import cosine_similarities, pearson, spearman
 
 TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]
 SEVEN_TASKS = [*(key for key in TWENTY_FIVE if key != "STS13 SMT"), "STS-B test", "SICK test"]

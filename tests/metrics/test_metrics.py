@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.artefacts.card_metadata import read_card, split_card
 from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
-from hf_paraphrase.vectors.metrics import correlations
+from hf_paraphrase.vectors.similarity import correlations
 
 
 @pytest.fixture(scope="module")

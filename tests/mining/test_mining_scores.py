@@ -18,7 +18,7 @@ from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_com
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.text.normalization import normalize_words
 from hf_paraphrase.vectors.exact_search import find_nearest
-from hf_paraphrase.vectors.files import open_vectors
+from hf_paraphrase.vectors.storage import open_vectors
 
 
 def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(tmp_path):

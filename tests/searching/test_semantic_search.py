@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.searching.semantic_search import semantic_search
 from hf_paraphrase.vectors.exact_search import find_similar_pairs, keep_best_pairs
-from hf_paraphrase.vectors.files import open_vectors
+from hf_paraphrase.vectors.storage import open_vectors
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -15,7 +15,7 @@ from hf_paraphrase.training.verdicts import (
     mean_difference,
     spread,
 )
-from hf_paraphrase.vectors.metrics import pearson
+from hf_paraphrase.vectors.similarity import pearson
 
 
 def by_seed(values):

@@ -1,8 +1,7 @@
-"""The built-in sample: real French–English sentence pairs of Tatoeba, and human paraphrases to judge encoders on.
+"""The built-in sample: real French–English sentence pairs of Tatoeba, and human paraphrases for evaluating encoders.
 
-Nothing comes in but how many pairs and which seed; typed rows by split go out. The sentences are Tatoeba's (CC BY 2.0
-FR); `ATTRIBUTION.md` says how they were chosen. The files are decompressed when they are first asked for, in about a
-tenth of a second.
+The sentences are from Tatoeba (CC BY 2.0 FR); `ATTRIBUTION.md` describes their selection. The files are decompressed
+at the first use, in about a tenth of a second.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ class JudgedPair(NamedTuple):
 
 
 def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list[SamplePair]]:
-    """Return the French–English bitext of the sample, the same for the same arguments on every machine.
+    """Return the French–English bitext of the sample by split, the same on every machine.
 
-    No sentence is in two splits, whatever its case and punctuation, nor are two that a chain of translations links.
+    Splits share no sentence, regardless of case and punctuation, and no chain of translations links two splits.
     """
     if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
         limits = f"between {FEWEST_PAIRS:,} and {TOTAL_PAIRS:,}, got {num_pairs:,}"
@@ -52,7 +51,7 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
     left = num_pairs
     for split in reversed(SPLITS):
         rows = [SamplePair(french, english) for name, english, french in _rows(BITEXT_FILE) if name == split]
-        # What rounding leaves falls to the training split, which is last here.
+        # The training split, which is last here, gets the rest.
         size = left if split == "train" else round(len(rows) * num_pairs / TOTAL_PAIRS)
         chosen[split] = Random(f"sample {split} {seed}").sample(rows, size)
         left -= size
@@ -60,9 +59,9 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
 
 
 def sample_paraphrases() -> dict[str, list[JudgedPair]]:
-    """Return human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
+    """Return human paraphrases among hard negatives: for each sentence one paraphrase and five other sentences.
 
-    None is in a split of :func:`sample_bitext`. The splits are "validation" (300 sentences) and "test" (800).
+    No sentence is in :func:`sample_bitext`. The splits are "validation" (300 sentences) and "test" (800).
     """
     splits: dict[str, list[JudgedPair]] = {"validation": [], "test": []}
     for split, sentence, paraphrase, *negatives in _rows(PARAPHRASE_FILE):
@@ -73,6 +72,5 @@ def sample_paraphrases() -> dict[str, list[JudgedPair]]:
 
 @lru_cache(maxsize=2)
 def _rows(name: str) -> tuple[tuple[str, ...], ...]:
-    """Read a file of the sample, without the line that names the columns."""
     lines = lzma.decompress((FOLDER / name).read_bytes()).decode("utf-8").split("\n")
     return tuple(tuple(line.split("\t")) for line in lines[1:-1])

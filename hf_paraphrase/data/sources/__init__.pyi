@@ -2,8 +2,7 @@
 
 from hf_paraphrase import prepare_bitext, prepare_pairs, prepare_pivot
 
-from .builder import SourceBuilder
-from .loading import load_dataset
+from .loading import SourceBuilder, load_dataset
 from .preparation import prepare
 from .rows import SourceRows
 from .source import Part, Source

@@ -18,30 +18,28 @@ from ...settings import flag, seed_setting, setting
 from ...text.languages import check_language, primary_language
 from ...text.normalization import are_visible, decode_moses, normalize_texts
 from ...text.words import count_words
-from ..decontamination import DecontaminationSettings
-from ..records import texts_of_column
 from ..rows import Rows, open_rows
 from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
-from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
+from ..text_files import Block, read_aligned, read_tsv, texts_of_column
 from .preparation import recipe_of
-from .source import LineErrorSettings, MosesSettings, OriginSettings, Part, SampleSettings, Source
+from .rows import fitted
+from .source import Part, Source, UserFileSettings
 from .translation_files import find_catalogues, read_catalogues, read_tmx
 
 HELD_OUT = ("validation", "test")
+_SIDES = ("source", "target")
 REPEATING = ("source_lang", "target_lang")
-"""The columns whose values repeat in a bitext, for `write_split`."""
+"""The columns of a bitext with repeated values, for `write_split`."""
 OpenBlocks = Callable[[LineErrors], Iterator[Block]]
 """Opens files as one stream of the columns `source` and `target`."""
 
 _RULES = ("drop_identical", "min_length", "max_length", "max_length_ratio")
-_REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
+_REPEATS = {"none": (), "pair": _SIDES, "source": ("source",), "target": ("target",)}
 
 
 @dataclass(kw_only=True)
-class BitextSource(
-    Source, SampleSettings, LineErrorSettings, MosesSettings, DecontaminationSettings, OriginSettings, HeaderSettings
-):
+class BitextSource(Source, UserFileSettings):
     """Make a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
     Row filters and decontamination never change validation and test sets that are given as files.
@@ -133,14 +131,14 @@ class BitextSource(
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""
-        check_language(self.source_lang, "--source-lang")
-        check_language(self.target_lang, "--target-lang")
+        for code, name in ((self.source_lang, "--source-lang"), (self.target_lang, "--target-lang")):
+            check_language(code, name)
         aligned = self.source_file is not None or self.target_file is not None
         if aligned + sum(name is not None for name in (self.tsv, self.tmx, self.gettext, self.dataset)) != 1:
             flags = "--source-file and --target-file, or --tsv, --tmx, --gettext or --dataset"
             raise UsageError(f"give either {flags}", remedy="one of them")
         for prefix in ("", "validation_", "test_"):
-            names = (f"{prefix}source_file", f"{prefix}target_file")
+            names = [f"{prefix}{side}_file" for side in _SIDES]
             first, second = (getattr(self, name) for name in names)
             if (first is None) != (second is None):
                 given, missing = map(flag, reversed(names) if first is None else names)
@@ -151,40 +149,56 @@ class BitextSource(
         super().check()
 
     def parts(self) -> list[Part]:
-        """Return the training part, and the parts that are given as files."""
+        """Return the training part, and the validation and test parts that are given as files."""
         files, read = self._training_files()
         rules = {name: getattr(self, name) for name in _RULES}
         sizes = {part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))}
         selection = {"repeats": _REPEATS[self.drop_duplicates], "sizes": sizes, "shuffle": self.shuffle}
         parts = [self._part("train", files, read, rules, training=True, **selection)]
         for split in HELD_OUT:
-            source, target = getattr(self, f"{split}_source_file"), getattr(self, f"{split}_target_file")
-            if source is not None and target is not None:
-                parts.append(self._part(split, *_aligned(source, target), {}))
+            sides = [getattr(self, f"{split}_{side}_file") for side in _SIDES]
+            if None not in sides:
+                parts.append(self._part(split, *_aligned(*sides), {}))
         return parts
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: dict[str, Any], **options: Any) -> Part:
         prefix = "-".join(self.languages if split == "train" else (*self.languages, split))
         others = self._other_columns
-        class_names = {name: tuple(names) for name, names in self._rows.class_names.items()} if others else {}
+        class_names = self._rows.class_names if others else {}
+        schema = pa.schema([*BITEXT, *others])
+
+        def read_lines(errors: LineErrors) -> Iterator[pa.Table]:
+            for lines, columns in read(errors):
+                if self.moses_escapes:
+                    columns |= {side: decode_moses(columns[side]) for side in _SIDES}
+                yield pa.table({"line": pa.array(lines), **columns})
+
+        def make_rows(lines: pa.Table) -> tuple[pa.Table, dict[str, int]]:
+            rows, counts = clean(lines, **rules)
+            line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
+            rows = rows.append_column("id", pc.binary_join_element_wise(prefix, line_number, "-"))
+            for name, code in zip(REPEATING, self.languages, strict=True):
+                rows = rows.append_column(name, pa.repeat(pa.scalar(code), rows.num_rows))
+            return fitted(rows, schema), counts
+
         return Part(
             split,
-            pa.schema([*BITEXT, *others]),
+            schema,
             files,
-            partial(_read, read, self.moses_escapes),
+            read_lines,
             texts=("target",),
-            clean=partial(_cleaned, prefix, self.languages, others, rules),
-            class_names={field.name: class_names[field.name] for field in others if field.name in class_names},
+            clean=make_rows,
+            class_names={name: tuple(names) for name, names in class_names.items() if name in schema.names},
             repeating=REPEATING,
             **options,
         )
 
     def _training_files(self) -> tuple[list[Path], OpenBlocks]:
-        """Return the training files, and what opens them."""
-        codes = (self.source_lang, self.target_lang)
+        """Return the training files, and a function that opens them."""
+        codes = self.languages
         if self.tsv is not None:
             names = [name.strip() for name in self.columns.split(",")]
-            if sorted(name for name in names if name != "_") != ["source", "target"]:
+            if sorted(name for name in names if name != "_") != sorted(_SIDES):
                 problem = f"--columns `{self.columns}` must name source and target once each, and `_` for other fields"
                 raise UsageError(problem, remedy="e.g. --columns target,source for a file with English first")
             return [Path(self.tsv)], partial(read_tsv, Path(self.tsv), names, header=self.header, names=codes)
@@ -197,7 +211,7 @@ class BitextSource(
                 problem = f"the messages of gettext catalogues are English, but the languages are {languages}"
                 raise UsageError(problem, remedy="one of --source-lang and --target-lang must be en")
             catalogues = find_catalogues(Path(self.gettext))
-            lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
+            lang, english_column = codes[english.index(False)], _SIDES[english.index(True)]
             return catalogues, partial(read_catalogues, catalogues, lang, english_column)
         if self.dataset is not None:
             return [], self._read_dataset
@@ -210,24 +224,21 @@ class BitextSource(
     @cached_property
     def _other_columns(self) -> list[pa.Field]:
         """The columns of --dataset that --keep-columns keeps."""
-        codes = (self.source_lang, self.target_lang)
-        ours = {*BITEXT.names, "line", "translation", *codes}
+        ours = {*BITEXT.names, "line", "translation", *self.languages}
         return [field for field in self._rows.schema if field.name not in ours] if self.keep_columns else []
 
     def _read_dataset(self, errors: LineErrors) -> Iterator[Block]:
         dataset, rows = str(self.dataset), self._rows
-        first = next(rows.tables(stop=1), None)
-        if first is None:
-            raise InputError(f"split `{self.split}` has no rows", path=dataset, remedy="give another --split")
+        first = next(rows.tables(stop=1), rows.schema.empty_table())
         names = first.flatten().column_names
         columns = {}
-        for side, code in (("source", self.source_lang), ("target", self.target_lang)):
+        for side, code in zip(_SIDES, self.languages, strict=True):
             usual = [f"translation.{code}", code, side]
             columns[side] = next((name for name in usual if name in names), "")
             if not columns[side]:
                 remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
                 raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
-        if columns["source"] == "source" and "source_lang" in names:
+        if columns["source"] == "source" and "source_lang" in names and len(first):
             stated = first.column("source_lang")[0].as_py()
             if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
                 what = f"the source side is `{stated}`, not `{self.source_lang}`"
@@ -250,32 +261,7 @@ prepare_bitext = recipe_of("bitext", BitextSource)
 
 def _aligned(source: str, target: str) -> tuple[list[Path], OpenBlocks]:
     files = [Path(source), Path(target)]
-    return files, partial(read_aligned, files, ("source", "target"))
-
-
-def _read(open_blocks: OpenBlocks, moses_escapes: bool, errors: LineErrors) -> Iterator[pa.Table]:
-    for lines, columns in open_blocks(errors):
-        if moses_escapes:
-            columns |= {side: decode_moses(columns[side]) for side in ("source", "target")}
-        yield pa.table({"line": pa.array(lines), **columns})
-
-
-def _cleaned(
-    prefix: str, languages: tuple[str, ...], others: list[pa.Field], rules: dict[str, Any], lines: pa.Table
-) -> tuple[pa.Table, dict[str, int]]:
-    """Make rows of lines, and drop rows that break a rule."""
-    rows, counts = clean(lines, **rules)
-    line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
-    identifier = pc.binary_join_element_wise(prefix, line_number, "-")
-    codes = [pa.repeat(pa.scalar(code), rows.num_rows) for code in languages]
-    sides = [rows.column(name) for name in ("source", "target")]
-    bitext = pa.table([identifier, *sides, *codes], schema=BITEXT)
-    for field in others:
-        is_there = field.name in rows.column_names
-        bitext = bitext.append_column(
-            field, rows.column(field.name) if is_there else pa.nulls(len(bitext), field.type)
-        )
-    return bitext, counts
+    return files, partial(read_aligned, files, _SIDES)
 
 
 def clean(
@@ -286,17 +272,17 @@ def clean(
     max_length: int = 0,
     max_length_ratio: float = 0.0,
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Drop rows with an empty side, and rows that break a rule; a limit of 0 is none.
+    """Drop rows with an empty side, and rows that break a rule; a limit of 0 means no limit.
 
-    Returns the rows that stay, and how many went by each rule; a row counts under the first rule that meets it.
+    Returns the remaining rows, and the number of dropped rows by rule; a row counts under the first rule that applies.
     """
-    source, target = (table.column(name).combine_chunks() for name in ("source", "target"))
+    source, target = (table.column(name).combine_chunks() for name in _SIDES)
     good = {"empty_side": are_visible(source) & are_visible(target)}
     if drop_identical or min_length or max_length or max_length_ratio:
         lengths = count_words(source), count_words(target)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
     if drop_identical:
-        # Only sides with as many words that begin alike are worth folding.
+        # Only sides with the same number of words and the same beginning are worth folding.
         rows = np.flatnonzero(good["empty_side"] & (shorter == longer))
         rows = rows[_may_begin_alike(*(side.take(pa.array(rows)) for side in (source, target)))]
         good["identical_sides"] = np.ones(len(source), dtype=bool)

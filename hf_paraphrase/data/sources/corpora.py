@@ -1,20 +1,24 @@
-"""Five corpora with a file layout of their own: MSRP, PPDB, SimpWiki, the transfer sets of SentEval, and Turku.
+"""Corpora with a file layout of their own: MSRP, PPDB, SimpWiki, the transfer sets, Turku, and Opusparcus.
 
 * MSRP (Dolan, Quirk and Brockett 2004) has a header, no quoting, and quotes that open and never close.
 * PPDB comes in versions 1.0 and 2.0, in packs of several sizes.
 * SimpWiki 2.0 (Coster and Kauchak 2011) aligns English and Simple English Wikipedia line by line.
 * The transfer sets (Conneau and Kiela 2018) have one sentence per line and one file per class. TREC has
   `CLASS:subclass question`, in Latin-1.
-* The Turku Paraphrase Corpus (Kanerva et al. 2021) is JSON lists, which are read whole. Errors name the position of
-  an entry in its list, from 1. `opus_parsebank` has the pairs drawn from OPUS and the Parsebank, `sample` their
-  annotated sample (TSV), and `rewrites` the pairs as the annotators rewrote them.
+* The Turku Paraphrase Corpus (Kanerva et al. 2021) consists of JSON lists, which are read whole. Errors name the
+  position of an entry in its list, from 1. The configuration `opus_parsebank` has the pairs drawn from OPUS and the
+  Parsebank, `sample` their annotated sample (TSV), and `rewrites` the pairs as the annotators rewrote them.
+* Opusparcus 1.0 (Creutz 2018) has subtitles. Training pairs that are also development or test pairs, in either order,
+  are left out and counted; `--decontaminate` also compares single sentences of four words or more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,12 +28,13 @@ import pyarrow.compute as pc
 
 from ...errors import InputError, UsageError
 from ...settings import setting
-from ..records import json_objects, read_objects
+from ...text.hashing import are_among, hash_rows
+from ..readers import json_objects
 from ..schema import PAIRS, with_column
 from ..text_blocks import PLAIN_OR_COMPRESSED, LineErrors, clean_returns, read_blocks
-from ..text_files import Field, count_fields, read_aligned_tables, read_lines, read_tables, typed
+from ..text_files import Field, blocks_of, count_fields, read_aligned_tables, read_lines, read_tables, typed
 from .rows import fitted
-from .source import LineErrorSettings, Part, Source, TrainingSettings, find_files, folder_setting
+from .source import LineErrorSettings, Part, Read, Source, TrainingSettings, find_files, folder_setting
 
 _MSRP_FIELDS = (
     Field("label", pa.int64(), low=0, high=1),
@@ -38,8 +43,7 @@ _MSRP_FIELDS = (
     Field("sentence1"),
     Field("sentence2"),
 )
-_MSRP_COLUMNS = ("sentence1", "sentence2", "label", "id1", "id2")
-MSRP = pa.schema([(name, pa.int64() if name == "label" else pa.string()) for name in _MSRP_COLUMNS])
+MSRP = pa.schema([*PAIRS, ("label", pa.int64()), ("id1", pa.string()), ("id2", pa.string())])
 _MSRP_FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"}
 
 
@@ -102,7 +106,7 @@ def _read_ppdb(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
             fields = pc.split_pattern(lines.filter(pa.array(good)), _PPDB_SEPARATOR)
             lhs, first, second, features, alignment = (pc.list_element(fields, index) for index in range(5))
             entailment = pc.list_element(pc.list_slice(fields, 5, 6, return_fixed_size_list=True), 0)
-            sides = (pc.utf8_trim_whitespace(side) for side in (first, second))
+            sides = map(pc.utf8_trim_whitespace, (first, second))
             yield pa.table([*sides, lhs, features, alignment, entailment], schema=PPDB)
 
 
@@ -218,22 +222,18 @@ def _read_questions(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 _TURKU_FIELDS = {
-    "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
-    "sentence2": Field("sentence2", pattern="(?s).*", example="text"),
-    "grade": Field("grade", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i"),
+    "txt1": Field("sentence1", pattern="(?s).*", example="text"),
+    "txt2": Field("sentence2", pattern="(?s).*", example="text"),
+    "label": Field("grade", pattern=r"[1-4][<>is]*|x", example="2, 4, 4>i"),
     "source": Field("source"),
-    "lexical_similarity": Field("lexical_similarity", pa.float64(), may_be_null=True),
+    "lex-similarity": Field("lexical_similarity", pa.float64(), may_be_null=True),
     "fold": Field("fold", pa.int64(), may_be_null=True),
-    "document": Field("document"),
+    "goeswith": Field("document"),
 }
-_TURKU_KEYS = {
-    "sentence1": "txt1", "sentence2": "txt2", "grade": "label", "source": "source",
-    "lexical_similarity": "lex-similarity", "fold": "fold", "document": "goeswith",
-}  # fmt: skip
-"""What the columns are called in the files."""
-_TURKU_COLUMNS = [(name, field.kind) for name, field in _TURKU_FIELDS.items()]
+"""The columns by their names in the files."""
+_TURKU_COLUMNS = [(field.name, field.kind) for field in _TURKU_FIELDS.values()]
 TURKU = pa.schema([*_TURKU_COLUMNS[:2], ("score", pa.float64()), *_TURKU_COLUMNS[2:]])
-"""`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
+"""`score` is the grade without its flags, 1 to 4; a missing value is null."""
 TURKU_REWRITES = pa.schema([*_TURKU_COLUMNS[:2], *_TURKU_COLUMNS[5:]])
 _TURKU_FILES = {
     "default/train": "train.json",
@@ -280,7 +280,7 @@ class TurkuSource(Source, LineErrorSettings):
 def _read_turku(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Table]:
     """Read pairs with the score of their grade, and drop pairs without a grade."""
     if configuration == "sample":
-        fields = [_TURKU_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
+        fields = [_TURKU_FIELDS[key] for key in ("label", "source", "lex-similarity", "txt1", "txt2")]
         tables = read_tables(path, fields, errors, header_lines=1, remedy=_TURKU_REMEDY)
     else:
         tables = _turku_tables(json_objects(path, errors), path, list(_TURKU_FIELDS), errors)
@@ -300,14 +300,155 @@ def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
             else:
                 errors.handle(f"item {position}: rewrites are not pairs of texts", path, position, _TURKU_REMEDY)
 
-    return _turku_tables(pairs(), path, TURKU_REWRITES.names, errors)
+    return _turku_tables(pairs(), path, ["txt1", "txt2", "fold", "goeswith"], errors)
 
 
 def _turku_tables(
-    items: Iterator[tuple[int, Mapping[str, Any]]], path: Path, columns: list[str], errors: LineErrors
+    entries: Iterable[tuple[int, Mapping[str, Any]]], path: Path, keys: Sequence[str], errors: LineErrors
 ) -> Iterator[pa.Table]:
-    names = {name: _TURKU_KEYS[name] for name in columns}
-    blocks = read_objects(items, path, names, errors)
-    return (
-        table for _, table in typed(blocks, [_TURKU_FIELDS[name] for name in columns], path, errors, _TURKU_REMEDY)
+    """Stream typed tables of numbered objects; a list or object is null, and so is a sentence that is not text."""
+
+    def rows() -> Iterator[tuple[int, list[str | None]]]:
+        for position, entry in entries:
+            texts: list[str | None] = []
+            for key in keys:
+                value = entry.get(key)
+                is_number = isinstance(value, int | float) and not key.startswith("txt")
+                texts.append(value if isinstance(value, str) else json.dumps(value) if is_number else None)
+            try:
+                "".join(filter(None, texts)).encode()
+            except UnicodeEncodeError:
+                problem = "a text has a lone surrogate, which is not a valid character"
+                errors.handle(problem, path, position, _TURKU_REMEDY)
+            else:
+                yield position, texts
+
+    fields = [_TURKU_FIELDS[key] for key in keys]
+    blocks = blocks_of([field.name for field in fields], rows())
+    return (table for _, table in typed(blocks, fields, path, errors, _TURKU_REMEDY))
+
+
+_RANKING_NAMES = ("pmi", "expected_alignments", "num_pivot_languages", "edit_distance")
+_RANKING = [Field(name, pa.int64() if name.startswith("num") else pa.float64()) for name in _RANKING_NAMES]
+OPUSPARCUS = pa.schema(
+    [(name, pa.string()) for name in ("id", "sentence1", "sentence2", "lang")]
+    + [(field.name, field.kind) for field in _RANKING]
+    + [("score", pa.float64()), ("label", pa.int64())]
+)
+"""Training pairs have the four ranking columns, annotated pairs `score` and `label`; missing values are null."""
+
+UNDECIDED = 2.5
+"""The mean score of a pair that only one of two annotators accepts as a paraphrase."""
+
+_OPUSPARCUS_FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
+_LETTERS = {"train": "N", "validation": "D", "test": "T"}
+
+PUBLISHED = {
+    "de": {90: 1_000_000, 80: 4_000_000, 70: 6_000_000, 60: 12_000_000},
+    "en": {97: 1_000_000, 80: 5_000_000, 70: 20_000_000, 60: 34_000_000},
+    "fi": {83: 1_000_000, 80: 2_500_000, 70: 3_500_000, 60: 9_000_000},
+    "fr": {95: 1_000_000, 80: 5_000_000, 70: 13_000_000, 60: 22_000_000},
+    "ru": {85: 1_000_000, 80: 2_000_000, 70: 5_000_000, 60: 15_000_000},
+    "sv": {85: 1_000_000, 80: 1_200_000, 70: 1_800_000, 60: 5_000_000},
+}
+"""For each language and estimated percentage of good pairs, the number of pairs from the beginning of the file:
+Sjöblom, Creutz and Aulamo (2018), Table 3, with rounded figures."""
+
+
+@dataclass(kw_only=True)
+class OpusparcusSource(Source, TrainingSettings):
+    """Make a data folder of Opusparcus 1.0 (Creutz 2018) for one language.
+
+    The split train has ranked pairs, best first; validation and test have pairs with the annotators' mean score. The
+    configuration `labelled` is validation and test without the pairs scored 2.5.
+    """
+
+    SUMMARY: ClassVar[str] = "Opusparcus 1.0: subtitle paraphrases in six languages"
+    LICENSE: ClassVar[str] = "cc-by-nc-4.0"
+    URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
+    TEMPLATE: ClassVar[str] = "opusparcus"
+
+    data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
+    lang: str = setting("the language", choices=list(PUBLISHED), names=["--lang", "--language"])
+    quality: int | None = setting(
+        "use the best training pairs, with this estimated percentage of good ones; published values: 90, 80, "
+        "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
+        None,
     )
+
+    @property
+    def title(self) -> str:
+        """The name, with the language."""
+        return f"Opusparcus 1.0 ({self.lang})"
+
+    def parts(self) -> list[Part]:
+        """List the splits whose files exist; annotated splits are also the configuration `labelled`."""
+        files = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _OPUSPARCUS_FILES.items()})
+        if "train" not in files and (self.quality is not None or self.decontaminate):
+            remedy = "--quality and --decontaminate concern the training part only"
+            raise InputError(f"no training pairs of {self.lang} below this folder", path=self.data_dir, remedy=remedy)
+        most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
+        parts = [
+            Part(name, OPUSPARCUS, [path], partial(_read_opusparcus, path, name, self.lang))
+            for name, path in files.items()
+        ]
+        annotated = [part for part in parts if part.split != "train"]
+        if "train" in files:
+            training = partial(_training_pairs, parts[0].read, [part.read for part in annotated], most)
+            parts[0] = replace(parts[0], read=training, training=True)
+        schema = pa.schema([field for field in OPUSPARCUS if field.name not in _RANKING_NAMES])
+        for part in annotated:
+            read = partial(_labelled_only, part.read)
+            parts.append(Part(part.split, schema, part.files, read, "labelled", may_be_empty=True))
+        return parts
+
+
+def pairs_at_quality(lang: str, quality: int) -> int:
+    """Return the number of pairs with an estimated percentage of good ones."""
+    if quality not in PUBLISHED[lang]:
+        qualities = ", ".join(map(str, sorted(PUBLISHED[lang], reverse=True)))
+        problem = f"no number of pairs is published for --quality {quality} in {lang}; known values are {qualities}"
+        raise UsageError(problem, remedy="give one of these, or use filter --first N")
+    return PUBLISHED[lang][quality]
+
+
+def _read_opusparcus(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Read rows, add the language, and for annotated rows the label, which is null at 2.5."""
+    identifier = f"{lang}-{_LETTERS[split]}"
+    fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12"), *map(Field, PAIRS.names)]
+    fields += _RANKING if split == "train" else [Field("score", pa.float64(), low=1, high=4)]
+    for table in read_tables(path, fields, errors, remedy="fix the line, or download Opusparcus 1.0 again"):
+        table = table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
+        if split != "train":
+            score = table.column("score")
+            label = pc.greater(score, UNDECIDED).cast(pa.int64())
+            table = table.append_column("label", pc.if_else(pc.equal(score, UNDECIDED), None, label))
+        yield table
+
+
+def _training_pairs(read: Read, annotated: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Stream the first rows, and drop pairs that are also development or test pairs, in either order."""
+    parts = [np.empty(0, np.uint64)]
+    # Errors in these files are reported when their own splits are read.
+    for table in chain.from_iterable(other(LineErrors("skip")) for other in annotated):
+        sides = table.select(PAIRS.names).columns
+        parts += [hash_rows(*sides), hash_rows(*reversed(sides))]
+    keys = np.unique(np.concatenate(parts))
+    taken = 0
+    for table in read(errors):
+        table = table if most is None else table.slice(0, most - taken)
+        taken += table.num_rows
+        matched = are_among(hash_rows(*table.select(PAIRS.names).columns), keys)
+        if matched.any():
+            errors.left_out["evaluation_pair"] += int(matched.sum())
+            table = table.filter(pa.array(~matched))
+        yield table
+        if taken == most:
+            return
+
+
+def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
+    for table in read(errors):
+        decided = table.filter(table.column("label").is_valid())
+        errors.left_out["undecided"] += table.num_rows - decided.num_rows
+        yield decided

@@ -1,8 +1,8 @@
 """Graded evaluation sets: SemEval STS 2012-2016, SICK 2014, PIT-2015 and the STS benchmark.
 
-All are UTF-8 text without CSV quoting, and each set is read whole. Splits are `train`, `validation` and `test`, of
-SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own, `STS12_train`).
-`evaluate` reads the folders that `prepare` makes as it does the raw files.
+All are UTF-8 text without CSV quoting, and each set is read whole. Splits are `train`, `validation` and `test`;
+SemEval STS has one split per year (`STS12` … `STS16`, and `STS12_train` for a training part). `evaluate` reads the raw
+files and the folders that `prepare` makes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SET_NAMES: dict[str, tuple[str, ...]] = {
     "STS15": ("answers-forums", "answers-students", "belief", "headlines", "images"),
     "STS16": ("answer-answer", "headlines", "plagiarism", "postediting", "question-question"),
 }
-"""The sets of each year that are scored, in the order of the papers."""
+"""The scored sets of each year, in the order of the papers."""
 
 _STS_INPUT = re.compile(r"^STS(?:20)?(?P<year>1[2-7])?\.(?P<kind>input|gs)\.(?P<set>.+)\.txt$", re.IGNORECASE)
 _STS_FOLDER = re.compile(r"STS(?:[-_. ]?(?:20)?|.*20)(?P<year>1[2-7])(?!\d)", re.IGNORECASE)
@@ -50,7 +50,7 @@ STS = _schema()
 SICK = _schema("id", "entailment")
 STS_BENCHMARK = _schema("genre", "file", "year", "id")
 PIT = _schema("label", "judgement", "topic_id", "topic", "tags1", "tags2")
-"""All of them have `sentence1`, `sentence2`, `score`, and as `benchmark` and `subset` the set they belong to."""
+"""All of them have `sentence1`, `sentence2`, `score`, and the names of the set as `benchmark` and `subset`."""
 
 Rows = Callable[[Sequence[Path], LineErrors], Iterator[pa.Table]]
 
@@ -60,7 +60,7 @@ class GradedFile:
     """A file that belongs to a graded set.
 
     `family` is the benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
-    that is not a test set. `rows` reads its files; `lacks` says whether `sentences` or `scores` are not there.
+    that is not a test set. `rows` reads its files; `lacks` names missing `sentences` or `scores`.
     """
 
     family: str
@@ -72,7 +72,7 @@ class GradedFile:
     lacks: str = ""
 
     def read(self, errors: LineErrors) -> pa.Table:
-        """Read the scored pairs of the set whole."""
+        """Read all scored pairs of the set."""
         if self.rows is None or self.lacks:
             raise InputError(f"the {self.lacks} are missing", path=self.path, remedy="put their file next to it")
         tables = [fitted(table, self.schema) for table in self.rows(self.files, errors)]
@@ -85,7 +85,7 @@ class GradedFile:
 
 
 def recognise_graded_file(path: Path) -> GradedFile | None:
-    """Return which graded set a file belongs to, by its name; None for any other file."""
+    """Recognize a file of a graded set by its name; return None for any other file."""
     if match := _STS_INPUT.match(path.name):
         return _recognise_semeval(path, match)
     for family, (pattern, schema, rows) in _FILES.items():
@@ -116,7 +116,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
-    """Return `STS12`, or `STS12 train` for a part that is no test, by the names of the folders."""
+    """Return `STS12`, or `STS12 train` for a training or trial part, by the names of the folders."""
     names = [folder.name]
     for parent in (folder.resolve(), *folder.resolve().parents):
         names.append(parent.name)
@@ -128,7 +128,7 @@ def _family_of(folder: Path, year: str | None) -> str | None:
 
 
 def _counterpart(path: Path, kind: str, family: str) -> Path | None:
-    """Find the gold file of an input file or the reverse, in the same folder or in a sibling folder of the family."""
+    """Find the gold file of an input file, or the reverse, in the same folder or a sibling folder of the family."""
     other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
@@ -154,23 +154,16 @@ def _read_semeval(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Tabl
 
 def _read_sick(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Read SICK by its header."""
-    (path,) = files
-    names = {
-        "sentence_A": "sentence1",
-        "sentence_B": "sentence2",
-        "relatedness_score": "score",
-        "pair_ID": "id",
-        "entailment_judgment": "entailment",
-    }
-    header = first_line_of(path).split("\t")
-    if missing := [raw for raw in list(names)[:3] if raw not in header]:
-        raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1, remedy="download it again")
-    fields = [_SCORE if raw == "relatedness_score" else Field(names.get(raw, "_")) for raw in header]
-    return read_tables(path, fields, errors, header_lines=1)
+    required = {"sentence_A": _SIDES[0], "sentence_B": _SIDES[1], "relatedness_score": _SCORE}
+    fields = {**required, "pair_ID": Field("id"), "entailment_judgment": Field("entailment")}
+    header = first_line_of(files[0]).split("\t")
+    if missing := [name for name in required if name not in header]:
+        raise InputError(f"the header lacks {', '.join(missing)}", path=files[0], line=1, remedy="download it again")
+    return read_tables(files[0], [fields.get(name, Field("_")) for name in header], errors, header_lines=1)
 
 
 def _read_stsbenchmark(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Read the STS benchmark: in some lines a source and a licence follow the sentences."""
+    """Read the STS benchmark; in some lines a source and a licence follow the sentences."""
     fields = [*map(Field, ("genre", "file", "year", "id")), _SCORE, *_SIDES, *_OTHERS[:2]]
     return read_tables(files[0], fields, errors)
 
@@ -178,7 +171,7 @@ def _read_stsbenchmark(files: Sequence[Path], errors: LineErrors) -> Iterator[pa
 def _read_pit(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Read PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
 
-    The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting (Xu,
+    The scores of the test file are in `test.label` (binary label, expert grade divided by 5; all pairs count: Xu,
     Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)` of five annotators in
     field 5. The score is the fraction of yes. The label is 1 from three votes on, 0 up to one, and null for two.
     """
@@ -204,12 +197,12 @@ _FILES: dict[str, tuple[str, pa.Schema, Rows]] = {
     "Twitter": (r"(train|dev|test)\.data", PIT, _read_pit),
     "STS-B": (r"sts-(train|dev|test)\.csv", STS_BENCHMARK, _read_stsbenchmark),
 }
-"""For each benchmark of one file a split: its names, its columns, and what reads it."""
+"""For each benchmark with one file per split: the file names, the columns and the reader."""
 
 
 @dataclass(kw_only=True)
 class GradedSource(Source, LineErrorSettings):
-    """What graded sets share: a folder below which their files are, a split each."""
+    """Base class of graded sets: a folder with one file per split or set."""
 
     TAGS: ClassVar[tuple[str, ...]] = ("semantic-textual-similarity",)
     FAMILY: ClassVar[str] = ""
@@ -218,34 +211,29 @@ class GradedSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """List the splits whose files exist, each with its sets in the order of the papers."""
-        graded_files: dict[tuple[str, str], GradedFile] = {}
+        by_split: dict[str, dict[str, GradedFile]] = {}
         for path in files_below(source_folder(self.data_dir)):
             graded = recognise_graded_file(path)
             if graded is None or graded.lacks == "sentences" or not graded.family.startswith(self.FAMILY):
                 continue
-            key = (_SPLITS.get(graded.name, graded.family.replace(" ", "_")), graded.name)
-            if key in graded_files:
-                problem = f"{graded.family} {graded.name} occurs twice, also as {graded_files[key].path}"
-                raise InputError(problem, path=path, remedy="give a folder that holds each set once")
-            graded_files[key] = graded
-        if not graded_files:
+            sets = by_split.setdefault(_SPLITS.get(graded.name, graded.family.replace(" ", "_")), {})
+            if graded.name in sets:
+                problem = f"{graded.family} {graded.name} occurs twice, also as {sets[graded.name].path}"
+                raise InputError(problem, path=path, remedy="give a folder with one copy of each set")
+            sets[graded.name] = graded
+        if not by_split:
             remedy = "--help lists the files of --data-dir"
             raise NothingThereError(f"this folder contains no file of {self.TITLE}", path=self.data_dir, remedy=remedy)
-        by_split: dict[str, list[GradedFile]] = {}
-        for split, name in sorted(graded_files, key=_order):
-            by_split.setdefault(split, []).append(graded_files[split, name])
-        return [
-            Part(split, sets[0].schema, [path for graded in sets for path in graded.files], partial(_all, sets))
-            for split, sets in by_split.items()
-        ]
+        parts = []
+        for split in sorted(by_split, key=lambda split: (ORDER.get(split, 3), split)):
+            order = [*SET_NAMES.get(split, ()), *sorted(by_split[split])]
+            ordered = [by_split[split][name] for name in sorted(by_split[split], key=order.index)]
+            files = [path for graded in ordered for path in graded.files]
+            parts.append(Part(split, ordered[0].schema, files, partial(_read_all, ordered)))
+        return parts
 
 
-def _order(key: tuple[str, str]) -> tuple[int, str, int, str]:
-    split, name = key
-    return ORDER.get(split, 3), split, [*SET_NAMES.get(split, ()), name].index(name), name
-
-
-def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
+def _read_all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
     for graded in sets:
         table = graded.read(errors)
         if not table.num_rows:

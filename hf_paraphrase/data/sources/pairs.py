@@ -17,18 +17,15 @@ from ...errors import UsageError
 from ...messages import log
 from ...settings import is_given, setting
 from ...text.normalization import decode_moses
-from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..labels import LABEL, SCORE, PairLabels, find_label, find_score
-from ..pair_rows import NEGATIVES
-from ..readers import LINE
-from ..records import require_once, texts_of_column
+from ..pair_rows import LABEL, NEGATIVES, SCORE, PairLabels, find_label, find_score
+from ..readers import LINE, require_once
 from ..rows import Rows, open_rows
 from ..schema import PAIRS, is_number, require_columns, usual_pair_columns
 from ..text_blocks import FormatSettings, LineErrors
-from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv
+from ..text_files import Field, header_of, parse_column, read_tsv, texts_of_column
 from .preparation import recipe_of
-from .source import LineErrorSettings, MosesSettings, OriginSettings, Part, SampleSettings, Source
+from .source import Part, Source, UserFileSettings
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 _WORDING = {LABEL: "a label of paraphrases or of other pairs, such as 1 and 0", SCORE: "a number"}
@@ -41,16 +38,7 @@ _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 
 @dataclass(kw_only=True)
-class PairsSource(
-    Source,
-    SampleSettings,
-    LineErrorSettings,
-    MosesSettings,
-    DecontaminationSettings,
-    OriginSettings,
-    HeaderSettings,
-    FormatSettings,
-):
+class PairsSource(Source, UserFileSettings, FormatSettings):
     """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a dataset on the Hub.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
@@ -95,11 +83,10 @@ class PairsSource(
 
     @property
     def kind(self) -> str:
-        """The layout: `tsv`, `csv`, `jsonl`, `parquet` or `dataset`."""
+        """The format: `tsv`, `csv`, `jsonl`, `parquet` or `dataset`."""
         given = [name for name in _KINDS if getattr(self, name)]
         if len(given) != 1:
-            flags = " and ".join([", ".join(f"--{name}" for name in _KINDS[:-1]), f"--{_KINDS[-1]}"])
-            raise UsageError(f"give one of {flags}", remedy="name one file")
+            raise UsageError("give one of --tsv, --csv, --jsonl, --parquet and --dataset", remedy="name one file")
         return given[0]
 
     @property
@@ -113,11 +100,11 @@ class PairsSource(
         return f"Paraphrase pairs ({self.path.name})"
 
     def _entries(self) -> list[tuple[str, str]]:
-        """Return the names in `columns`, each with its name in a file whose columns have names."""
-        entries = [(entry.strip(), entry.strip()) for entry in self.columns.split(",")]
-        if self.kind != "tsv":
-            parts = [name.partition("=") for name, _ in entries]
-            entries = [(name.strip(), theirs.strip() if sign else name.strip()) for name, sign, theirs in parts]
+        """Return the names in `columns`, each with its name in the data."""
+        entries: list[tuple[str, str]] = []
+        for entry in map(str.strip, self.columns.split(",")):
+            name, sign, theirs = ("" if self.kind == "tsv" else entry).partition("=")
+            entries.append((name.strip(), theirs.strip()) if sign else (entry, entry))
         kept = [name for name, _ in entries if name != "_" or self.kind != "tsv"]
         sides = {*PAIRS.names} <= set(kept) and len(set(kept)) == len(kept)
         if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in entries):
@@ -159,11 +146,9 @@ class PairsSource(
         present = (self._header or []) if self.kind == "tsv" else self._rows.columns
         if not is_given(self, "columns") and (usual := usual_pair_columns(present)):
             entries = usual
-            for ours, theirs in (
-                (LABEL, find_label(present, usual.values())),
-                (SCORE, find_score(present, usual.values())),
-            ):
-                entries |= {ours: theirs} if theirs else {}
+            for ours, find in ((LABEL, find_label), (SCORE, find_score)):
+                if theirs := find(present, usual.values()):
+                    entries[ours] = theirs
             entries |= {name: name for name in present if NEGATIVES.fullmatch(name)}
         if self.kind != "tsv":
             require_columns(present, entries.values(), str(self.path), remedy=_NAME_IT)
@@ -174,10 +159,8 @@ class PairsSource(
         if self.keep_columns:
             entries |= {name: name for name in others}
         elif (label := find_label(present, entries.values())) in others:
-            log(
-                f"{self.path}: the column {label} is left out, so that all pairs are taken for paraphrases",
-                warning=True,
-            )
+            consequence = "so that all pairs count as paraphrases"
+            log(f"{self.path}: the column {label} is left out, {consequence}", warning=True)
         elif others:
             log(f"{self.path}: columns that are left out: {', '.join(others)} (--keep-columns keeps them)")
         return {name: entries.pop(name) for name in PAIRS.names} | entries
@@ -185,16 +168,13 @@ class PairsSource(
     @cached_property
     def _schema(self) -> pa.Schema:
         kinds = {**dict.fromkeys(PAIRS.names, pa.string()), LABEL: pa.int64(), SCORE: pa.float64()}
-        theirs = pa.schema([]) if self.kind == "tsv" else self._rows.schema
-        return pa.schema(
-            [
-                (name, kinds.get(name) or (pa.string() if self.kind == "tsv" else theirs.field(column).type))
-                for name, column in self._names.items()
-            ]
-        )
+        theirs = {} if self.kind == "tsv" else {field.name: field.type for field in self._rows.schema}
+        columns = self._names.items()
+        return pa.schema([(name, kinds.get(name) or theirs.get(column, pa.string())) for name, column in columns])
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        labels = PairLabels(LABEL, self._class_names(), positive=self.positive_label, path=str(self.path))
+        classes = [] if self.kind == "tsv" else self._rows.class_names.get(self._names.get(LABEL, ""), [])
+        labels = PairLabels(LABEL, {LABEL: classes}, positive=self.positive_label, path=str(self.path))
         for lines, columns in self._blocks(errors):
             good = np.ones(len(lines), bool)
             for name in PAIRS.names:
@@ -219,10 +199,6 @@ class PairsSource(
             yield table if good.all() else table.filter(pa.array(good))
         labels.require_positive()
 
-    def _class_names(self) -> dict[str, list[str]]:
-        names = {} if self.kind == "tsv" else self._rows.class_names
-        return {LABEL: names.get(self._names.get(LABEL, ""), [])}
-
     def _blocks(self, errors: LineErrors) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
         """Stream the columns of the data under our names, with the numbers of their lines or rows."""
         if self.kind == "tsv":
@@ -239,11 +215,10 @@ class PairsSource(
         reader = self._rows.reader
         reader.errors = errors
         row = 1
-        for batch in reader.batches([LINE, *self._names.values()] if reader.has_lines else [*self._names.values()]):
-            lines = np.arange(row, row + batch.num_rows)
+        for batch in reader.batches([*([LINE] if reader.has_lines else []), *self._names.values()]):
+            lines = batch.column(0).to_numpy() if reader.has_lines else np.arange(row, row + batch.num_rows)
             row += batch.num_rows
-            columns = dict(zip(self._names, batch.columns[reader.has_lines :], strict=True))
-            yield batch.column(0).to_numpy() if reader.has_lines else lines, columns
+            yield lines, dict(zip(self._names, batch.columns[reader.has_lines :], strict=True))
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)

@@ -1,7 +1,7 @@
-"""Paraphrase pairs by pivoting: two sentences with one translation in common.
+"""Paraphrase pairs by pivoting: two sentences with a translation in common.
 
-Bannard and Callison-Burch (2005) find paraphrases through shared translations of phrases; in corpora with several
-translations of a sentence, such as Tatoeba, the same holds for whole sentences.
+Bannard and Callison-Burch (2005) find paraphrases through shared translations of phrases. Corpora with several
+translations of a sentence, such as Tatoeba, allow the same for whole sentences.
 """
 
 from __future__ import annotations
@@ -93,13 +93,21 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 def pivot_pairs(
     folders: Sequence[DataFolder], split: str = "train", *, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Find all pairs of different target sentences that share a source sentence, and count those found again.
+    """Find all pairs of different target sentences that share a source sentence, and count repeated pairs.
 
-    The bitexts are read twice, with 8 bytes a row kept between: only rows whose source sentence occurs more than once
-    are held in memory. Sentences with the same words are one sentence, the first of them. Ranked pairs with the most
-    shared translations come first, as in Opusparcus (Creutz 2018); others in the order of their source sentences.
+    The bitexts are read twice: memory holds 8 bytes per row, and the rows with a repeated source sentence. Sentences
+    with the same words are one sentence, the first of them. Ranked pairs with the most shared translations come first,
+    as in Opusparcus (Creutz 2018); others in the order of their source sentences.
     """
-    _, groups, sizes = np.unique(_source_keys(folders, split), return_inverse=True, return_counts=True)
+    keys = [np.empty(0, np.uint64)]
+    target_languages: dict[str, None] = {}
+    for batch in _batches(folders, split):
+        target_languages |= dict.fromkeys(pc.unique(batch.column("target_lang")).to_pylist())
+        keys.append(draw_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
+    if len(target_languages) > 1:
+        problem = f"the target languages are {', '.join(target_languages)}"
+        raise InputError(problem, path=folders[0].path, remedy="pivot over bitexts with one target language")
+    _, groups, sizes = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
     wanted, begin = sizes[groups] > 1, 0
     sentences: dict[tuple[str, str], dict[str, str]] = {}
     for batch in _batches(folders, split):
@@ -118,25 +126,12 @@ def pivot_pairs(
             if pair not in pivots:
                 examples.append((targets[first], targets[second], source, language))
             pivots[pair] = pivots.get(pair, 0) + 1
-    # Pairs were found and first counted in the same order.
-    numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
+    # The examples have the order of the counts.
+    counts = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
     columns = [list(column) for column in zip(*examples, strict=True)] or [[]] * 4
-    table = pa.table([*columns, numbers], schema=PIVOT)
-    left_out = {"repeated": int(numbers.sum()) - len(numbers)}
-    return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), left_out
-
-
-def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
-    """Hash the source language and sentence of every row of all folders: (rows,), uint64."""
-    keys = [np.empty(0, np.uint64)]
-    languages: dict[str, None] = {}
-    for batch in _batches(folders, split):
-        languages |= dict.fromkeys(pc.unique(batch.column("target_lang")).to_pylist())
-        keys.append(draw_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
-    if len(languages) > 1:
-        remedy = "pivot over bitexts with one target language"
-        raise InputError(f"the target languages are {', '.join(languages)}", path=folders[0].path, remedy=remedy)
-    return np.concatenate(keys)
+    table = pa.table([*columns, counts], schema=PIVOT)
+    left_out = {"repeated": int(counts.sum()) - len(counts)}
+    return (table.take(np.argsort(-counts, kind="stable")) if ranked else table), left_out
 
 
 def _batches(folders: Sequence[DataFolder], split: str) -> Iterator[pa.RecordBatch]:

@@ -21,26 +21,26 @@ from .rows import SourceRows
 from .source import OutputSettings, Part, Source
 
 SKIPPED_LINES = "skipped_lines.tsv"
-"""The list of all malformed lines that `--on-error skip` left out, beside the data."""
+"""The list of all lines that `--on-error skip` left out, in the data folder."""
 _SPELLING = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
 
 
 def prepare(source: str, **settings: Any) -> Any:
-    """Turn raw files into a data folder, which is returned; of `comparable` the task.
+    """Turn raw files into a data folder and return it (for `comparable`, the task).
 
     Args:
-        source: The kind, as in `prepare SOURCE`; `hf_paraphrase.registry.SOURCES` has them all.
+        source: The name of a source, as in `prepare SOURCE`, of `hf_paraphrase.registry.SOURCES`.
         settings: The flags of `prepare SOURCE` as keywords, e.g. `data_dir=…, output=…`.
     """
     return preparation(source)(**settings)
 
 
 def preparation(name: str) -> Recipe[..., Any]:
-    """Return the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
+    """Return the recipe of `prepare NAME`: a function of the fields of a source and of the output."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
     source = SOURCES[name]
-    # What makes something other than one data folder is registered as a recipe of its own.
+    # An entry that makes something other than one data folder is a recipe itself.
     return recipe_of(name, source) if isinstance(source, type) else cast("Recipe[..., Any]", source)
 
 
@@ -54,21 +54,20 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
         source.check(self)
 
     namespace: dict[str, Any] = {"__doc__": source.__doc__, "__module__": source.__module__, "check": check}
-    # A source without a title has its name as the title, not the name of the class made here.
+    # The title of a source without one is its name, not the name of the class made here.
     namespace["TITLE"] = source.TITLE or name
-    made_class = type(f"Prepare{source.__name__}", (source, OutputSettings), namespace)
-    settings_class: Any = dataclass(kw_only=True)(made_class)
+    settings_class: Any = type(f"Prepare{source.__name__}", (source, OutputSettings), namespace)
+    settings_class = dataclass(kw_only=True)(settings_class)
 
     def prepare_source(settings: Any) -> DataFolder:
         return _prepare(name, settings)
 
     prepare_source.__name__ = prepare_source.__qualname__ = f"prepare_{name}"
-    prepare_source.__doc__ = f"{(source.__doc__ or '').strip()}\n\nReturns:\n    The data folder that was made.\n"
+    prepare_source.__doc__ = f"{(source.__doc__ or '').strip()}\n\nReturns:\n    The data folder.\n"
     return recipe(settings_class)(prepare_source)
 
 
 def _prepare(name: str, source: Any) -> DataFolder:
-    """Make the data folder of a source that has been checked and knows its output."""
     command = f"prepare {name}"
     with Artefact(
         source.output, command=command, settings=source, inputs=source.inputs(), overwrite=source.overwrite
@@ -95,19 +94,18 @@ def _prepare(name: str, source: Any) -> DataFolder:
 
 
 def _report(source: Any, results: Mapping[str, Any]) -> None:
-    """Log what happened to every line."""
     for split, counts in results["counts"].items():
         left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
         origin = f" of {counts['lines']:,} lines" if "lines" in counts else " drawn"
         log(f"{split}: {counts['rows']:,} rows{origin}" + (f" ({', '.join(left_out)})" if left_out else ""))
     if results["contamination"]:
         matched = ", ".join(f"{name} {count:,}" for name, count in results["contamination"].items())
-        log(f"rows found in evaluation sets: {matched}")
+        log(f"rows that match evaluation sets: {matched}")
     log(f"data folder: {source.output}")
 
 
 def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows) -> dict[str, Any]:
-    """Return the values of a card besides the results; its YAML head is what `load_dataset` and the Hub read."""
+    """Return the values of a card besides the results, with the YAML head for `load_dataset` and the Hub."""
     import yaml
 
     sizes = {str(size["name"]): size for size in folder.sizes()}
@@ -152,12 +150,12 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
 
 
 def _features(part: Part) -> list[dict[str, Any]]:
-    """Name the columns of a part with their types as `datasets` spells them in a card."""
+    """List the columns of a part with the names that `datasets` has for their types."""
     spelled = [{"name": field.name, "dtype": _SPELLING.get(field.type)} for field in part.schema]
     if not part.class_names and all(column["dtype"] for column in spelled):
         return spelled
     # `datasets` takes a second to import.
-    from .builder import part_features
+    from .loading import part_features
 
-    # No underscore: datasets spells its features for YAML in a method that is its own.
+    # The method of `datasets` that writes features as YAML is private.
     return cast("list[dict[str, Any]]", part_features(part)._to_yaml_list())

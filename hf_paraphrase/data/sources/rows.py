@@ -1,8 +1,8 @@
 """Turn the files of a source into the rows of its splits: read, apply rules, then draw and shuffle by row numbers.
 
-Tables stream from the files through the rules of their part, several in threads at a time. Where rows are dropped as
-repeats, drawn, sampled or shuffled, they wait in a temporary Arrow file while that is decided on arrays of 8 bytes a
-row, so memory stays flat as the corpus grows.
+Tables stream from the files through the rules of their part in several threads. Parts with repeats to drop, or rows to
+draw, sample or shuffle, are stored in a temporary Arrow file; the decision needs arrays of 8 bytes per row, so memory
+stays flat as the corpus grows.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ..row_selection import RowStore, first_occurrences, hold_out, sample, shuff
 from ..text_blocks import LineErrors
 from .source import Part, Source
 
-# Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
+# Blocks wait for the workers, so more workers need more memory, and one reader supplies no more than these.
 _MOST_WORKERS = 4
 _NO_KEYS = np.empty(0, np.uint64)
 
 
 class _Block(NamedTuple):
-    """What became of a table: rows, counts by rule, keys of the rows, and which rows each evaluation set matches."""
+    """The rows of a table, the dropped rows by rule, keys of the rows, and the rows that evaluation sets match."""
 
     lines: int
     rows: pa.Table
@@ -47,15 +47,15 @@ class _Block(NamedTuple):
 
 
 class SourceRows(AbstractContextManager["SourceRows"]):
-    """The rows of a source, and what became of every line. Use it as a context manager.
+    """The rows of a source, and counts of all lines. Use it as a context manager.
 
     Attributes:
         parts: The parts by the names of their shards, drawn parts included.
-        counts: For each part that was read to its end: `lines`, how many of them each rule left out or moved, and
+        counts: For each part that was read to its end: `lines`, the lines that each rule left out or moved, and
             `rows`; `lines` is the sum of all other counts. For a drawn part: `rows`.
-        contamination: For each evaluation set, how many training rows it matched.
-        checked: The evaluation sets that the training rows were checked against.
-        skipped: File, line and reason of each malformed line that was left out.
+        contamination: For each evaluation set, the number of training rows that it matched.
+        checked: The evaluation sets that the training rows were compared with.
+        skipped: File, line and reason of each malformed line that was skipped.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._stack.close()
 
     def names(self) -> list[str]:
-        """List the parts in the order in which they are best read: small files, which may be faulty, come first."""
+        """List the parts in the order of reading: small files come first, to report their faults early."""
         return sorted(self.parts, key=lambda name: self.parts[name].training or name in self._drawn_from)
 
     def tables(self, name: str) -> Iterator[pa.Table]:
-        """Stream the rows of a part in their order; takes its files to the end."""
+        """Stream the rows of a part in their order."""
         part = self._drawn_from.get(name, self.parts[name])
         if part.repeats or part.sizes or part.shuffle or (part.training and self._most is not None):
             if part.name not in self._stores:
@@ -116,7 +116,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._close(part, errors, counts, rows)
 
     def _blocks(self, part: Part, errors: LineErrors, counts: Counter[str]) -> Iterator[_Block]:
-        """Read a part, and apply the rules that look at nothing but a row."""
+        """Read a part, and apply the rules for single rows."""
         work = partial(_block_of, part, self._evaluation_sets if part.training else None)
         workers = min(available_cores(), _MOST_WORKERS)
         with closing(mapped_in_order(work, part.read(errors), workers)) as blocks:
@@ -127,7 +127,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 self._progress(block.lines)
 
     def _close(self, part: Part, errors: LineErrors, removed: Counter[str], rows: int) -> None:
-        """Count what became of the lines of a part, and refuse one without rows."""
+        """Count the lines of a part by rule, and refuse a part without rows."""
         counts = {"lines": 0, "malformed": errors.count, **errors.left_out, **removed, "rows": rows}
         counts["lines"] = sum(counts.values())
         self.counts[part.name] = counts
@@ -153,27 +153,24 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         return clean
 
     def _select(self, part: Part) -> None:
-        """Store the rows of a part, and decide which of them stay, which are drawn, and in which order they come."""
-        repeats, drawn = [_NO_KEYS], [_NO_KEYS]
-        matches: list[tuple[int, dict[str, np.ndarray]]] = []
+        """Store the rows of a part, and choose the remaining and drawn rows and their order."""
         store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
-        errors, counts = LineErrors(self._on_error), Counter[str]()
+        errors, counts, blocks = LineErrors(self._on_error), Counter[str](), list[_Block]()
         for block in self._blocks(part, errors, counts):
-            repeats.append(block.repeats)
-            drawn.append(block.drawn)
-            matches.append((block.rows.num_rows, block.contaminated))
             store.append(block.rows)
+            blocks.append(block._replace(rows=part.schema.empty_table(), lines=block.rows.num_rows))
         stay = np.ones(len(store), dtype=bool)
         if part.repeats:
-            stay = first_occurrences(np.concatenate(repeats))
+            stay = first_occurrences(np.concatenate([_NO_KEYS, *(block.repeats for block in blocks)]))
             counts["duplicate"] = int((~stay).sum())
         if part.sizes:
-            stay = self._draw(part, np.concatenate(drawn), stay, counts)
-        masks = {
-            name: np.concatenate([rows.get(name, np.zeros(num_rows, dtype=bool)) for num_rows, rows in matches])
-            for name in dict.fromkeys(name for _, rows in matches for name in rows)
+            keys = np.concatenate([_NO_KEYS, *(block.drawn for block in blocks)])
+            stay = self._draw(part, keys, stay, counts)
+        matches = {
+            name: np.concatenate([block.contaminated.get(name, np.zeros(block.lines, bool)) for block in blocks])
+            for name in dict.fromkeys(name for block in blocks for name in block.contaminated)
         }
-        stay = self._uncontaminated(part, masks, stay, counts)
+        stay = self._uncontaminated(part, matches, stay, counts)
         if part.training and self._most is not None:
             chosen = sample(stay, self._most, self._seed)
             counts["not_sampled"] = int((stay & ~chosen).sum())
@@ -191,7 +188,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
             raise InputError(problem, path=next(iter(part.files), None), remedy=remedy)
         for name, size in part.sizes.items():
             chosen = hold_out(keys, size, self._seed, stay)
-            # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
+            # All repeats of a sentence move with it, so that it is in one part only.
             stay = stay & ~chosen
             shards = dataclasses.replace(part, split=name).name
             self._rows[shards] = np.flatnonzero(chosen)
@@ -201,8 +198,14 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
 
 def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table) -> _Block:
-    """Apply the rules of a part to a table, in any thread."""
-    rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
+    """Apply the rules of a part to a table; by default, drop rows with an empty text."""
+    if part.clean is not None:
+        rows, removed = part.clean(table)
+    else:
+        rows = fitted(table, part.schema)
+        filled = np.logical_and.reduce([are_visible(rows.column(name)) for name in part.texts], dtype=bool)
+        removed = {"empty_side": int((~filled).sum())} if part.texts else {}
+        rows = rows.filter(pa.array(filled)) if part.texts and not filled.all() else rows
     repeats = drawn = _NO_KEYS
     if part.repeats:
         repeats = hash_rows(*rows.select(part.repeats).columns)
@@ -214,17 +217,8 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     return _Block(table.num_rows, rows, removed, repeats, drawn, contaminated)
 
 
-def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
-    table = fitted(table, part.schema)
-    filled = np.ones(table.num_rows, dtype=bool)
-    for name in part.texts:
-        filled &= are_visible(table.column(name))
-    counts = {"empty_side": int((~filled).sum())} if part.texts else {}
-    return (table if filled.all() else table.filter(pa.array(filled))), counts
-
-
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Order and casts columns; one that a file does not have is null."""
+    """Order and cast columns; a missing column is null."""
     columns = [
         table.column(name) if name in table.column_names else pa.nulls(table.num_rows, schema.field(name).type)
         for name in schema.names

@@ -1,9 +1,9 @@
-"""What a source of raw data says about itself: its settings, its parts, where it comes from, and its licence.
+"""The base class of sources of raw data: settings, splits with their files, origin and licence.
 
-A source is a dataclass of settings, a :class:`Source`, in a file of its own: what can be set are its fields, what is
-always so are its class variables, and :meth:`Source.parts` says which files are there and gives for each split a
-generator of Arrow tables. The rest is the same for all: `rows` (rules, splits, decontamination), `preparation` (the
-folder of `prepare SOURCE`) and `builder` (for `datasets`).
+A source is a dataclass of settings, a :class:`Source`. Its fields are the flags of `prepare SOURCE`, its class
+variables describe the data set, and :meth:`Source.parts` returns for each split a generator of Arrow tables. `rows`
+applies rules, splits and decontamination, `preparation` writes the folder of `prepare SOURCE`, and `loading` has the
+builder for `datasets`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Read = Callable[[LineErrors], Iterable[pa.Table]]
 """Reads the files of a part into tables of its schema; a column that is missing is null."""
 
 Clean = Callable[[pa.Table], tuple[pa.Table, dict[str, int]]]
-"""Leaves rows of a table out and counts them by rule; it looks at nothing else and runs in several threads."""
+"""Drops rows of a table by rules about single rows, and counts them by rule; it runs in several threads."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Part:
     """One split of one configuration of a source.
 
     Attributes:
-        training: Whether rows that occur in evaluation sets are to be left out.
-        texts: The columns that must not be empty, and that are looked up in evaluation sets.
+        training: Whether rows that occur in evaluation sets are dropped.
+        texts: The columns that must not be empty and that are compared with evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
         clean: Drops rows by rules; by default, rows with an empty text.
-        repeats: The columns by which repeated rows are found and removed.
-        sizes: The numbers of rows to draw for held-out parts, in this order; no text of the column `target` is in two.
-        shuffle: Whether the rows that stay are put into random order.
-        repeating: The columns whose values repeat, for `write_split`.
-        may_be_empty: Whether a part without rows is not a sign of a wrong file.
+        repeats: The columns that identify repeated rows, which are removed.
+        sizes: The numbers of rows to draw for held-out parts, in this order; no text of `target` is in two parts.
+        shuffle: Whether the remaining rows are put into random order.
+        repeating: The columns with repeated values, for `write_split`.
+        may_be_empty: Whether the part may have no rows.
     """
 
     split: str
@@ -64,12 +64,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The name of its shards: the split, after the configuration where that is not the default one."""
+        """The name of its shards: the split, with the configuration in front unless that is the default one."""
         return self.split if self.configuration == "default" else f"{self.configuration}.{self.split}"
 
 
 class SourceOptions(Settings):
-    """What the preparation of a source asks for; a source that can set it has a field of the same name."""
+    """The options of all sources; a source that can set one has a field of the same name."""
 
     data_dir: str | None = None
     dataset: str | None = None
@@ -85,7 +85,7 @@ class SourceOptions(Settings):
 
 @dataclass(kw_only=True)
 class OutputSettings(Settings):
-    """Where a data folder is made."""
+    """The data folder to make."""
 
     output: str = setting("output data folder")
     overwrite: bool = setting("replace an existing output folder", False)
@@ -93,7 +93,7 @@ class OutputSettings(Settings):
 
 @dataclass(kw_only=True)
 class LineErrorSettings(Settings):
-    """How malformed lines are handled."""
+    """What happens to malformed lines."""
 
     on_error: str = setting(
         "a malformed line: raise an error, or skip it, count it, and list it in skipped_lines.tsv",
@@ -103,19 +103,8 @@ class LineErrorSettings(Settings):
 
 
 @dataclass(kw_only=True)
-class MosesSettings(Settings):
-    """Whether sentences come from the Moses tokenizer."""
-
-    moses_escapes: bool = setting(
-        "decode the escapes of the Moses tokenizer in the sentences: &apos; &quot; &amp; &lt; &gt; &#124; &#91; &#93; "
-        "and @-@; spaces around punctuation stay",
-        False,
-    )
-
-
-@dataclass(kw_only=True)
 class SampleSettings(Settings):
-    """How much is made of a large corpus."""
+    """The size of a random sample."""
 
     max_pairs: int | None = setting(
         "keep a random sample of N of the training pairs that pass all rules; for a first try", None, at_least=1
@@ -124,12 +113,12 @@ class SampleSettings(Settings):
 
 @dataclass(kw_only=True)
 class TrainingSettings(SampleSettings, LineErrorSettings, DecontaminationSettings):
-    """What sources of training pairs share."""
+    """The settings of all sources of training pairs."""
 
 
 @dataclass(kw_only=True)
 class OriginSettings(SourceOptions):
-    """What a card says of data that the user brings along."""
+    """The licence and origin, for the card, of data that the user provides."""
 
     license: str | None = setting(
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
@@ -139,7 +128,7 @@ class OriginSettings(SourceOptions):
     )
 
     def check(self) -> None:
-        """Refuse what cannot stand on a card."""
+        """Refuse an unknown licence or a value that is no URL."""
         super().check()
         check_license(self.license)
         if self.dataset and not Path(self.dataset).exists() and self.url is None:
@@ -149,10 +138,28 @@ class OriginSettings(SourceOptions):
 
 
 @dataclass(kw_only=True)
+class UserFileSettings(TrainingSettings, OriginSettings):
+    """The settings of text files that the user provides."""
+
+    moses_escapes: bool = setting(
+        "decode the escapes of the Moses tokenizer in the sentences: &apos; &quot; &amp; &lt; &gt; &#124; &#91; &#93; "
+        "and @-@; spaces around punctuation stay",
+        False,
+    )
+    header: str = setting(
+        "whether the first line of --tsv is a header: yes, no, or auto (yes if its fields are names in --columns, "
+        "or if two of them are usual names of the sides, such as sentence1 and sentence2)",
+        "auto",
+        choices=["auto", "yes", "no"],
+        only_with="tsv",
+    )
+
+
+@dataclass(kw_only=True)
 class Source(SourceOptions, ABC):
     """Base class of sources: settings and raw files.
 
-    `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
+    `SUMMARY` is the line in the list of `prepare --help`, `DESCRIPTION` the text of the card (by default the summary),
     and `TEMPLATE` the template of the card in `dataset_cards/`, `source` or one that extends it.
     """
 
@@ -184,7 +191,7 @@ class Source(SourceOptions, ABC):
         return list(dict.fromkeys(path for part in self.parts() for path in part.files))
 
     def inputs(self) -> list[str | Path]:
-        """List everything that is read, for `provenance.json`."""
+        """List all raw files and evaluation sets, for `provenance.json`."""
         given = [self.dataset] if self.dataset and Path(self.dataset).exists() else []
         given += self.decontaminate if isinstance(self, DecontaminationSettings) else []
         return list(dict.fromkeys([*self.files(), *map(Path, given)]))
@@ -204,16 +211,16 @@ class Source(SourceOptions, ABC):
 
 
 def folder_setting(files: str) -> Any:
-    """Make the setting of the folder below which the files of a source are."""
+    """Make the setting of the folder that contains the files of a source."""
     return setting(f"the folder that contains, at any depth, {files}", path=True)
 
 
 class NothingThereError(InputError):
-    """Not one of the files of a set is below a folder."""
+    """A folder has no file of a data set."""
 
 
 def source_folder(data_dir: str) -> Path:
-    """Return the folder that was given."""
+    """Return the folder with the raw files, which must exist."""
     folder = Path(data_dir)
     if not folder.is_dir():
         raise no_folder(folder, "give the folder with the raw files")
@@ -221,7 +228,7 @@ def source_folder(data_dir: str) -> Path:
 
 
 def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Find files by their names (without the suffix of a compression) at any depth; capitals do not matter."""
+    """Find files by their names, without case and compression suffix, at any depth."""
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}

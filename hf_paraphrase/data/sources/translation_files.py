@@ -1,9 +1,9 @@
 """Translation memories (TMX 1.1 to 1.4b) and message catalogues of gettext (.po and .mo) as parallel text.
 
-A translation memory is parsed as a stream, so memory does not grow with it. Translation tools write what XML does not
-allow: control characters become spaces, and entities of HTML their characters; entities that the file declares are
-text. Obsolete, fuzzy and untranslated messages of catalogues are left out and counted; singular and plural of a
-message are pairs where the language has two forms or one.
+A translation memory is parsed as a stream, so memory does not grow with the file. Faults of translation tools are
+repaired: control characters become spaces, and entities of HTML become characters; entities that the file declares
+are text. Obsolete, fuzzy and untranslated messages of catalogues are left out and counted; singular and plural of a
+message are two pairs, or one pair in a language with one form.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from xml.etree import ElementTree
 
 from ...errors import InputError
 from ...text.languages import is_language, language_tag
-from ..records import blocks_of
-from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, plain_name, read_blocks, refuse_packed
-from ..text_files import Block
-
-Unit = list[tuple[str, str]]
-"""The language and the text of each variant of a sentence."""
+from ..text_blocks import (
+    COMPRESSED,
+    LineErrors,
+    empty_file,
+    files_below,
+    read_blocks,
+    refuse_packed,
+    without_compression,
+)
+from ..text_files import Block, blocks_of
 
 _SPACE = re.compile(r"\s+")
 _BREAK = re.compile(r"[\t\n\r]")
@@ -36,7 +40,7 @@ _DECLARED = re.compile(rb"""^<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""")
 _LONGEST_REFERENCE = 34
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _TEXT_ELEMENTS = {"hi", "mrk"}
-"""Other elements in a segment are codes of the format it came from."""
+"""The elements with text in a segment; other elements are codes of the original format."""
 
 
 def single_line(text: str) -> str:
@@ -81,8 +85,8 @@ def tmx_texts(path: Path) -> list[str]:
     return [text for unit in _units(path) for _, text in unit]
 
 
-def _units(path: Path) -> Iterator[Unit]:
-    """Stream the units of a file."""
+def _units(path: Path) -> Iterator[list[tuple[str, str]]]:
+    """Stream the units of a file: the language and the text of each variant of a sentence."""
     parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser(("start", "end"))
     root: str | None = None
     body: ElementTree.Element | None = None
@@ -100,28 +104,22 @@ def _units(path: Path) -> Iterator[Unit]:
                 if event == "start" and name == "body":
                     body = element
                 elif event == "end" and name == "tu":
-                    yield _variants(element)
+                    yield [
+                        (variant.get(_XML_LANG) or variant.get("lang") or "", single_line(_text(segment)))
+                        for variant in element
+                        if _name(variant) == "tuv"
+                        for segment in variant
+                        if _name(segment) == "seg"
+                    ]
                     if body is not None:
-                        # What was read needs no memory.
-                        body.clear()
+                        body.clear()  # frees the memory of the units so far
     except ElementTree.ParseError as error:
         remedy = "fix or download the file again: nothing after this position can be read"
         raise InputError(f"not well-formed XML: {error}", path=path, line=error.position[0], remedy=remedy) from error
 
 
 def _name(element: ElementTree.Element) -> str:
-    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2].lower()
-
-
-def _variants(unit: ElementTree.Element) -> Unit:
-    return [
-        (variant.get(_XML_LANG) or variant.get("lang") or "", single_line(_text(segment)))
-        for variant in unit
-        if _name(variant) == "tuv"
-        for segment in variant
-        if _name(segment) == "seg"
-    ]
 
 
 def _text(element: ElementTree.Element) -> str:
@@ -133,16 +131,14 @@ def _text(element: ElementTree.Element) -> str:
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Replace a reference to a character: a control character is a space, an unknown name is text."""
-    if reference[1] in {"amp", "lt", "gt", "quot", "apos"}:
-        return reference[0]
-    if not reference[1].startswith("#"):
-        return html.escape(html5.get(f"{reference[1]};", reference[0]))
-    return html.escape(_CONTROL.sub(" ", html.unescape(reference[0]) or " "))
+    """Replace a reference to a character: a control character becomes a space, an unknown name stays text."""
+    if reference[1].startswith("#"):
+        return html.escape(_CONTROL.sub(" ", html.unescape(reference[0]) or " "))
+    return html.escape(html5.get(f"{reference[1]};", reference[0]))
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """Stream the text of a file, in the encoding of its byte order mark or its declaration; no reference is cut."""
+    """Stream the text of a file, in the encoding of its byte order mark or declaration; references stay whole."""
     blocks = read_blocks(path)
     head = next(blocks, b"")
     if not head:
@@ -169,15 +165,17 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def find_catalogues(path: Path) -> list[Path]:
-    """Find the catalogues: the file itself, or those below a folder; of a .po and a .mo of one name the .po."""
+    """Find the catalogues in a folder, or return the file itself; a .po file replaces the .mo file of its name."""
     if path.is_file():
         return [path]
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
     by_name: dict[Path, Path] = {}
     for suffix in (".mo", ".po"):
-        files = [file for file in files_below(path) if plain_name(file).suffix == suffix and file.stat().st_size]
-        by_name |= {plain_name(file).with_suffix(""): file for file in files}
+        files = [
+            file for file in files_below(path) if without_compression(file).suffix == suffix and file.stat().st_size
+        ]
+        by_name |= {without_compression(file).with_suffix(""): file for file in files}
     if not by_name:
         raise InputError("no gettext catalogue (.po, .mo)", path=path, remedy="name the folder that holds them")
     return [by_name[name] for name in sorted(by_name)]
@@ -186,7 +184,7 @@ def find_catalogues(path: Path) -> list[Path]:
 def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors: LineErrors) -> Iterator[Block]:
     """Stream the messages of catalogues in a language as `source` and `target`, numbered from 1.
 
-    A single catalogue that names no language is taken. Messages that are left out are counted by the reason.
+    A single catalogue without a language is accepted. Messages that are left out are counted by reason.
     """
 
     def pairs() -> Iterator[Sequence[str]]:
@@ -204,21 +202,21 @@ def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors:
             for entry in entries:
                 yield from _pairs_of(entry, errors)
         if not used and others:
-            remedy = f"the languages found are {', '.join(sorted(others)[:20])}"
+            remedy = f"the languages are {', '.join(sorted(others)[:20])}"
             raise InputError(f"no catalogue in {lang}", path=catalogues[0], remedy=remedy)
 
     return blocks_of([english, "source" if english == "target" else "target"], enumerate(pairs(), start=1))
 
 
 def _languages_of(path: Path, entries: Any) -> list[str]:
-    """Return what may name the language of a catalogue: the folder above `LC_MESSAGES`, or else header and name."""
+    """Return possible names of the language of a catalogue: the folder above `LC_MESSAGES`, else header and name."""
     if path.parent.name == "LC_MESSAGES" and language_tag(path.parent.parent.name):
         return [path.parent.parent.name]
-    return [entries.metadata.get("Language", ""), plain_name(path).stem, path.parent.name]
+    return [entries.metadata.get("Language", ""), without_compression(path).stem, path.parent.name]
 
 
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
-    """Give the pairs of a message, English first, and count what is left out."""
+    """Stream the pairs of a message, English first, and count the pairs that are left out."""
     forms = list(entry.msgstr_plural.values())
     reasons = {"obsolete": entry.obsolete, "fuzzy": "fuzzy" in entry.flags, "plural": len(forms) > 2}
     if reason := next((name for name, applies in reasons.items() if applies), None):
@@ -239,11 +237,11 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
     """Parse a catalogue; None for a malformed one, which is reported."""
     import polib
 
-    parse = polib.mofile if plain_name(path).suffix == ".mo" else polib.pofile
+    parse = polib.mofile if without_compression(path).suffix == ".mo" else polib.pofile
     with TemporaryDirectory() as folder:
         plain = path
         if path.suffix in COMPRESSED:  # which the parser does not read
-            plain = Path(folder) / plain_name(path).name
+            plain = Path(folder) / without_compression(path).name
             plain.write_bytes(b"".join(read_blocks(path)))
         try:
             return parse(str(plain))

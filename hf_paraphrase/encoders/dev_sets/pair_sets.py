@@ -16,8 +16,7 @@ from ...data.text_blocks import kind_of_rows
 from ...data.text_files import Field, StrictLines, typed
 from ...errors import InputError, ModelError
 from ...text.normalization import normalize_words
-from ...vectors.checks import checked_vectors
-from ...vectors.similarity import cosine_similarities
+from ...vectors.similarity import checked_vectors, cosine_similarities
 
 Encode = Callable[[list[str]], np.ndarray]
 """Maps n sentences to their embeddings, an array (n, dim)."""

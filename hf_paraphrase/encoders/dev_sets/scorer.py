@@ -13,8 +13,7 @@ from ...data.folder import DataFolder
 from ...errors import InputError
 from ...text.normalization import normalize_words_all
 from ...vectors.exact_search import find_nearest
-from ...vectors.metrics import average_precision, pearson
-from ...vectors.similarity import cosine_similarities
+from ...vectors.similarity import average_precision, cosine_similarities, pearson
 from .pair_sets import (
     Encode,
     GradedSet,

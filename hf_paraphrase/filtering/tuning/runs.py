@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +15,12 @@ from numpy.typing import NDArray
 
 from ...artefacts.files import atomic_write_text
 from ...data.folder import DataFolder
-from ...data.labels import PairLabels, find_label
+from ...data.pair_rows import PairLabels, find_label
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
-from ...vectors.metrics import pearson
+from ...text.hashing import hash128
+from ...vectors.similarity import pearson
 from ..filter_pipeline import FilterPipeline, check_any_left, choose_rows
 from ..pair_batch import SIDES
 from .results import Cell, TuningRun
@@ -103,7 +103,7 @@ class TuningRuns:
         if not len(rows):
             return None
         selected = json.dumps([cell.data, cell.encoder, rows.tolist(), seed])
-        path = self.folder / f"{hashlib.sha256(selected.encode()).hexdigest()[:32]}.json"
+        path = self.folder / f"{hash128(selected)}.json"
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
         else:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...text.ngrams import TokenSpans, number_ngrams
 from ...text.words import tokenize
 from ...training.verdicts import Difference, Interval
-from ...vectors.metrics import spearman
+from ...vectors.similarity import spearman
 
 ORDERS = (1, 3)
 REPLICATES = 200

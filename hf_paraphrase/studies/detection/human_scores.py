@@ -16,7 +16,7 @@ from ...encoders.dev_sets.pair_sets import GradedSet, read_graded_folder, score_
 from ...errors import InputError
 from ...settings import recipe, setting
 from ...tables import format_table, number
-from ...vectors.metrics import is_constant, spearman
+from ...vectors.similarity import is_constant, spearman
 from ..report import COLOURS, new_grid, plot_label, report, save_plot
 from .neighbours import ComparisonSettings, distinct_names
 

@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from hf_paraphrase.data.sources.corpora import MsrpSource, PpdbSource, SimpwikiSource, TransferSource, TurkuSource
+from hf_paraphrase.data.sources.corpora import (
+    PUBLISHED,
+    MsrpSource,
+    OpusparcusSource,
+    PpdbSource,
+    SimpwikiSource,
+    TransferSource,
+    TurkuSource,
+    pairs_at_quality,
+)
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
-from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import InputError, UsageError

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.records as records
 import hf_paraphrase.data.text_blocks as text_blocks
+import hf_paraphrase.data.text_files as text_files
 from hf_paraphrase.data.sources.translation_files import read_tmx, single_line, tmx_texts
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
@@ -136,7 +136,7 @@ def test_an_unusable_translation_memory_is_reported(tmp_path, content, wording):
 
 def test_units_are_given_on_before_the_file_is_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(records, "_BLOCK_ROWS", 20)
+    monkeypatch.setattr(text_files, "_BLOCK_ROWS", 20)
     path = written(tmp_path, *(unit(("fr", f"a{i}"), ("en", f"b{i}")) for i in range(5000)))
     with path.open("a") as file:
         file.write("<")

@@ -7,7 +7,7 @@ import pytest
 from small_runs import lettered, record, run, write
 
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
-from hf_paraphrase.vectors.metrics import pearson
+from hf_paraphrase.vectors.similarity import pearson
 
 
 def graded(folder, seed, split):

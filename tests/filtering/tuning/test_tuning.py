@@ -22,7 +22,7 @@ from hf_paraphrase.filtering.tuning.results import (
 )
 from hf_paraphrase.filtering.tuning.runs import SelectionPool
 from hf_paraphrase.training.verdicts import Difference, bootstrap_means
-from hf_paraphrase.vectors.metrics import pearson
+from hf_paraphrase.vectors.similarity import pearson
 
 SIZES = {"sick": 40, "twitter": 25}
 NOTHING = Difference(0.0, ((0.0, 2),))
