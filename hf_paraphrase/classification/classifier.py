@@ -20,7 +20,7 @@ from ..artefacts.model_loading import (
     load_transformers_model,
     open_tokenizer_folder,
 )
-from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
+from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
 from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import model_class
@@ -107,7 +107,7 @@ def predict_logits(
     parts: list[NDArray[np.float64]] = []
     with evaluation_mode(model), torch.inference_mode():
         # Rows without tokens are scored too.
-        for rows in batches_of_like_length(np.maximum(lengths, 1), len(inputs), _TOKENS_PER_BATCH):
+        for rows in batch_by_length(np.maximum(lengths, 1), len(inputs), _TOKENS_PER_BATCH):
             batch = inputs.batch(rows, model.config.pad_token_id or 0)
             batch.pop("labels", None)
             batch = {name: value.to(model.device) for name, value in batch.items()}
@@ -261,7 +261,7 @@ class CrossEncoder:
         scores = np.empty(len(lengths))
         config = self.model.config
         is_sigmoid = config.num_labels == 1 or config.problem_type == "multi_label_classification"
-        for rows in batches_of_like_length(lengths, _PAIRS_PER_BATCH, _CHARACTERS_PER_BATCH):
+        for rows in batch_by_length(lengths, _PAIRS_PER_BATCH, _CHARACTERS_PER_BATCH):
             batch = self.tokenizer(
                 [first[row] for row in rows],
                 [second[row] for row in rows],

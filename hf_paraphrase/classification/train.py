@@ -78,7 +78,7 @@ def save_classifier(
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from ..encoders.model_folder import inherited_by_card
+    from ..encoders.model_folder import inherit_card_values
     from .classifier import tokenize
     from .trainer import ClassifierTrainer, ClassifierTrainingArguments, Examples, fit_head, measure_classifier
 
@@ -174,7 +174,7 @@ def _build(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     from .classifier import fill_word_vectors
 
     opened, train = SentenceEncoder.from_pretrained(settings.model), data.parts[TRAIN]
-    encoder, sizes = network_for_a_head(opened, settings.model)
+    encoder, sizes = backbone_for_head(opened, settings.model)
     coverage = None
     if settings.from_scratch:
         set_seed(settings.seed)

@@ -116,7 +116,7 @@ def project_counts(
     own_weights = weights()
     vectors = np.zeros((max(1, len(vocabulary)), DIMENSION))
     for word, row in vocabulary.items():
-        vectors[row] = own_weights.get(word, 1.0) * random_vector(word, DIMENSION)
+        vectors[row] = own_weights.get(word, 1.0) * draw_random_vector(word, DIMENSION)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
 

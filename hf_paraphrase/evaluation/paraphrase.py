@@ -190,7 +190,7 @@ def compute_top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: n
         paraphrases, or none of them is.
     """
     candidates: dict[str, list[int]] = {}
-    for row, sentence in enumerate(map(sentence_key, sentences1)):
+    for row, sentence in enumerate(map(normalize_sentence, sentences1)):
         candidates.setdefault(sentence, []).append(row)
     fractions = []
     for rows in candidates.values():
@@ -203,7 +203,7 @@ def compute_top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: n
 
 
 def _make_folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
+    fold_of = split_into_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
         problem = f"{pairs.name} cannot be divided into {FOLDS} folds that share no sentence"
