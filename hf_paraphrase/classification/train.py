@@ -317,7 +317,7 @@ def _build_reference(
     """Build the tokenizer over the words of the training part, and the classifier with its initial vectors."""
     from transformers import set_seed
 
-    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.configurations import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
     from .classifier import fill_word_vectors
 
