@@ -17,8 +17,7 @@ __getattr__, __dir__, _names = lazy_exports(
     {
         "classification.predict": ["predict"],
         "classification.classifier": ["ReferenceScorer"],
-        "classification.train": ["train_supervised"],
-        "classification.train_reference": ["train_classifier"],
+        "classification.train": ["train_classifier", "train_supervised"],
         "data.decontamination": ["Decontaminator", "fingerprint"],
         "data.folder": ["DataFolder"],
         "data.sources.bitext": ["prepare_bitext"],

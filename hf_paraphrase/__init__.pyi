@@ -176,6 +176,30 @@ def predict(
 ) -> dict[str, Any]:
     """Apply a model of `train-supervised` to a split of a data folder, and compare where there are right answers."""
 
+def train_classifier(
+    *,
+    output: _Path,
+    pairs: _Input,
+    device: str | None = None,
+    seed: int = 0,
+    license: str | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    report_to: str = "none",
+    body: str = "avg",
+    negatives: str = "random",
+    train_size: int = 40000,
+    dev_size: int = 5000,
+    test_size: int = 5000,
+    initial_vectors: _Input | None = None,
+    embedding_size: int = 300,
+    epochs: int = 10,
+    batch_size: int = 100,
+    learning_rate: float = 0.001,
+    embedding_penalty: float = 0.0,
+) -> ReferenceScorer:
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
+
 def train_supervised(
     *,
     output: _Path,
@@ -208,30 +232,6 @@ def train_supervised(
     learning_rate: float | None = None,
 ) -> SentenceClassifierModel:
     """Train a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.)."""
-
-def train_classifier(
-    *,
-    output: _Path,
-    pairs: _Input,
-    device: str | None = None,
-    seed: int = 0,
-    license: str | None = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    report_to: str = "none",
-    body: str = "avg",
-    negatives: str = "random",
-    train_size: int = 40000,
-    dev_size: int = 5000,
-    test_size: int = 5000,
-    initial_vectors: _Input | None = None,
-    embedding_size: int = 300,
-    epochs: int = 10,
-    batch_size: int = 100,
-    learning_rate: float = 0.001,
-    embedding_penalty: float = 0.0,
-) -> ReferenceScorer:
-    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
 
 def fingerprint(*, output: _Path, data: _Input | Sequence[_Input], overwrite: bool = False) -> Fingerprints:
     """Write the fingerprints of evaluation sets to a list, and return the sets."""
@@ -587,6 +587,8 @@ def score(
     language_model: _Input | None = None,
     classifier: _Input | None = None,
     encoder: _Input | None = None,
+    cross_encoder: _Input | None = None,
+    label: str | None = None,
     language: str | None = None,
     source_language: str | None = None,
 ) -> DataFolder:

@@ -172,12 +172,13 @@ MEASURES = Registry(
         "perplexity": "hf_paraphrase.filtering.measures.models:Perplexity",
         "reference_probability": "hf_paraphrase.filtering.measures.models:ReferenceProbability",
         "similarity": "hf_paraphrase.filtering.measures.models:Similarity",
+        "cross_encoder": "hf_paraphrase.filtering.measures.models:CrossEncoderScore",
         "language": "hf_paraphrase.filtering.measures.models:LanguageIdentification",
         "language_source": "hf_paraphrase.filtering.measures.models:SourceLanguageIdentification",
-        "chrf": "hf_paraphrase.filtering.measures.metrics:CharacterFScore",
-        "ter": "hf_paraphrase.filtering.measures.metrics:TranslationEditRate",
-        "token_f1": "hf_paraphrase.filtering.measures.metrics:TokenFScore",
-        "kendall_tau": "hf_paraphrase.filtering.measures.metrics:WordOrder",
+        "chrf": "hf_paraphrase.filtering.measures.wording:CharacterFScore",
+        "ter": "hf_paraphrase.filtering.measures.wording:TranslationEditRate",
+        "token_f1": "hf_paraphrase.filtering.measures.wording:TokenFScore",
+        "kendall_tau": "hf_paraphrase.filtering.measures.wording:WordOrder",
     },
 )
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""

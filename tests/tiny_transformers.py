@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
     BertConfig,
+    BertForSequenceClassification,
     BertModel,
     MPNetConfig,
     MPNetModel,
@@ -68,3 +69,18 @@ def write_model2vec(folder, tokenizer, vectors=None, **settings):
     vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
     library.StaticModel(vectors, tokenizer, **settings).save_pretrained(folder)
     return library.StaticModel.from_pretrained(folder)
+
+
+def write_cross_encoder(folder, labels=("score",), **settings):
+    """Writes a BERT that scores pairs, with its labels."""
+    torch.manual_seed(0)
+    tokenizer = tokenizer_of("bert")
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 0), ("[SEP]", 2)]
+    )
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    options = {"max_position_embeddings": POSITIONS, "initializer_range": 0.5, "pad_token_id": 1, **settings}
+    config = BertConfig(vocab_size=len(tokenizer), id2label=dict(enumerate(labels)), **sizes, **options)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -92,6 +92,28 @@ def load_weights(
     return model.eval()
 
 
+def load_transformers_model(
+    folder: Path, auto_class: str, *, kind: str, remedy: str, **settings: Any
+) -> PreTrainedModel:
+    """Load a model of a type of transformers itself by an Auto class, without third-party code.
+
+    `kind` and `remedy` are for the error about another model.
+    """
+    import transformers
+
+    register()
+    path = folder / "config.json"
+    model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
+    check_model_type(folder, [str(model_type)], kind=kind, verb="transformers")
+    with wrap_load_errors("the model", path):
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    model_class = getattr(transformers, auto_class)._model_mapping.get(type(config), None)
+    if model_class is None or not model_class.__module__.startswith("transformers."):
+        problem = f"a model of type `{str(model_type)[:80]}` is not a {kind}"
+        raise ModelError(problem, path=folder, remedy=remedy)
+    return load_weights(folder, model_class, **settings)
+
+
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
     """Refuse weights that do not fit the configuration; only weights of the parts `unused` may be missing."""
     missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]

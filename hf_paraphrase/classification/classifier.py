@@ -1,9 +1,9 @@
-"""Applies trained classifiers and scorers to sentences and pairs."""
+"""Apply trained classifiers, scorers and cross-encoders to sentences and pairs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from ..artefacts.hub_models import model_folder
-from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..artefacts.model_loading import (
+    check_model_type,
+    load_model_folder,
+    load_transformers_model,
+    open_tokenizer_folder,
+)
 from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
-from ..errors import ModelError, UsageError
+from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import model_class
 from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
@@ -30,11 +35,15 @@ if TYPE_CHECKING:
 MODEL_TYPE = "sentence_classifier"
 REFERENCE = "reference"
 _TOKENS_PER_BATCH = 16_384
+_PAIRS_PER_BATCH, _CHARACTERS_PER_BATCH = 64, 1 << 15
+_METHODS = {"classification": "classes", "multi_label": "label_probabilities"}
+"""The method for each objective; all others have `scores`."""
+Texts = str | Sequence[str]
 
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of sentences or both sides of pairs; `targets` (rows, …) are the labels of the model's `forward`."""
+    """Token ids of sentences, or of both sides of pairs; `targets` (rows, …) are the `labels` of the model."""
 
     first: TokenIds
     second: TokenIds | None = None
@@ -43,29 +52,22 @@ class ClassifierInputs:
     def __len__(self) -> int:
         return len(self.first.offsets) - 1
 
-    def lengths(self) -> NDArray[np.int64]:
-        """The number of tokens of each row, of the longer side (rows,)."""
-        own = self.first.lengths
-        return own if self.second is None else np.maximum(own, self.second.lengths)
-
-    def batch(self, rows: NDArray[np.int64], pad_token_id: int) -> dict[str, torch.Tensor]:
+    def batch(self, rows: Sequence[int] | NDArray[np.int64], pad_token_id: int) -> dict[str, torch.Tensor]:
         """Make a batch of rows, padded on the right, with the argument names of the model's `forward`."""
-        sides = {"": self.first} | ({} if self.second is None else {"second_": self.second})
+        rows = np.asarray(rows, np.int64)
         batch: dict[str, torch.Tensor] = {}
-        for prefix, tokens in sides.items():
-            ids, mask = tokens.padded(rows, pad_token_id)
-            batch[f"{prefix}input_ids"] = torch.from_numpy(ids)
-            batch[f"{prefix}attention_mask"] = torch.from_numpy(mask.astype(np.int64))
+        for prefix, tokens in (("", self.first), ("second_", self.second)):
+            if tokens is not None:
+                ids, mask = tokens.padded(rows, pad_token_id)
+                batch[f"{prefix}input_ids"] = torch.from_numpy(ids)
+                batch[f"{prefix}attention_mask"] = torch.from_numpy(mask.astype(np.int64))
         if self.targets is not None:
             batch["labels"] = torch.from_numpy(self.targets[rows])
         return batch
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerBase,
-    first: str | Sequence[str],
-    second: str | Sequence[str] | None = None,
-    targets: NDArray[Any] | None = None,
+    tokenizer: PreTrainedTokenizerBase, first: Texts, second: Texts | None = None, targets: NDArray[Any] | None = None
 ) -> ClassifierInputs:
     """Tokenize sentences or pairs without padding, up to the maximum length of a transformer."""
     backend: Any = tokenizer.backend_tokenizer
@@ -75,11 +77,10 @@ def tokenize(
         backend.enable_truncation(tokenizer.model_max_length)
     lookup = None if truncates else lookup_for(backend, special_tokens=True)
 
-    def ids(texts: str | Sequence[str]) -> TokenIds:
-        listed = list_of_texts(texts)
+    def ids(texts: Texts) -> TokenIds:
         if truncates:
-            return TokenIds.of_lists([encoding.ids for encoding in backend.encode_batch_fast(listed)])
-        return ids_of(backend, listed, lookup, special_tokens=True)
+            return TokenIds.of_lists([encoding.ids for encoding in backend.encode_batch_fast(list_of_texts(texts))])
+        return ids_of(backend, list_of_texts(texts), lookup, special_tokens=True)
 
     return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
 
@@ -92,36 +93,28 @@ def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts:
     return coverage
 
 
-def _batches(model: PreTrainedModel, inputs: ClassifierInputs) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
-    """Yield batches of rows of similar length, on the model's device; rows without tokens are among them."""
-    lengths = np.maximum(inputs.lengths(), 1)
-    for rows in batch_by_length(lengths, len(lengths), _TOKENS_PER_BATCH):
-        batch = inputs.batch(np.array(rows), model.config.pad_token_id or 0)
-        batch.pop("labels", None)
-        yield rows, {name: value.to(model.device) for name, value in batch.items()}
+def predict_logits(
+    model: PreTrainedModel, inputs: ClassifierInputs, compute: Callable[..., torch.Tensor] | None = None
+) -> NDArray[np.float64]:
+    """Compute the logits of all rows (rows, labels), for a regression the scores (rows, 1); batches only round.
 
-
-@torch.inference_mode()
-def predict_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
-    """Compute the logits of all rows (rows, labels), for a regression the scores (rows, 1); batches only round."""
-    result = np.empty((len(inputs), model.config.num_labels))
-    with evaluation_mode(model):
-        for rows, batch in _batches(model, inputs):
-            result[rows] = model(**batch).logits.cpu().double().numpy()
-    return result
-
-
-@torch.no_grad()
-def compute_features(model: PreTrainedModel, inputs: ClassifierInputs) -> torch.Tensor:
-    """Compute the input of the head for all rows: float64 (rows, size), on the CPU."""
-    result: torch.Tensor | None = None
-    with evaluation_mode(model):
-        for rows, batch in _batches(model, inputs):
-            part = model.features(**batch).cpu().double()
-            result = part.new_zeros(len(inputs), part.shape[1]) if result is None else result
-            result[rows] = part
-    assert result is not None
-    return result
+    With `compute`, which is called with the batches, compute another output of the model for all rows.
+    """
+    lengths = inputs.first.lengths
+    if inputs.second is not None:
+        lengths = np.maximum(lengths, inputs.second.lengths)
+    order: list[int] = []
+    parts: list[NDArray[np.float64]] = []
+    with evaluation_mode(model), torch.inference_mode():
+        # Rows without tokens are scored too.
+        for rows in batch_by_length(np.maximum(lengths, 1), len(inputs), _TOKENS_PER_BATCH):
+            batch = inputs.batch(rows, model.config.pad_token_id or 0)
+            batch.pop("labels", None)
+            batch = {name: value.to(model.device) for name, value in batch.items()}
+            values = model(**batch).logits if compute is None else compute(**batch)
+            parts.append(values.cpu().double().numpy())
+            order += rows
+    return np.concatenate(parts)[np.argsort(order)] if parts else np.empty((0, model.config.num_labels))
 
 
 class SentenceClassifierModel:
@@ -153,7 +146,7 @@ class SentenceClassifierModel:
 
     @property
     def objective(self) -> str:
-        """What the model was trained for: classification, multi_label, distribution or regression."""
+        """The objective of training: classification, multi_label, distribution or regression."""
         return str(getattr(self.model.config, "objective", "classification"))
 
     @property
@@ -161,33 +154,29 @@ class SentenceClassifierModel:
         """The names of the classes, in the order of the logits."""
         return [self.model.config.id2label[index] for index in range(self.model.config.num_labels)]
 
-    def logits(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
+    def logits(self, first: Texts, second: Texts | None = None) -> NDArray[np.float64]:
         """Compute the logits of sentences or pairs (texts, labels)."""
         return predict_logits(self.model, tokenize(self.tokenizer, first, second))
 
-    def classes(
-        self, first: str | Sequence[str], second: str | Sequence[str] | None = None
-    ) -> tuple[list[str], NDArray[np.float64]]:
+    def classes(self, first: Texts, second: Texts | None = None) -> tuple[list[str], NDArray[np.float64]]:
         """Classify sentences or pairs; return the most probable class of each and its probability (texts,)."""
         self._check_objective("classes")
         probabilities = softmax(self.logits(first, second), axis=1)
         names = self.class_names
         return [names[index] for index in probabilities.argmax(1)], probabilities.max(1)
 
-    def label_probabilities(
-        self, first: str | Sequence[str], second: str | Sequence[str] | None = None
-    ) -> NDArray[np.float64]:
+    def label_probabilities(self, first: Texts, second: Texts | None = None) -> NDArray[np.float64]:
         """Compute the probability of each label of a multi-label model (texts, labels), ordered as `class_names`."""
         self._check_objective("label_probabilities")
         return np.asarray(expit(self.logits(first, second)))
 
-    def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
+    def scores(self, first: Texts, second: Texts | None = None) -> NDArray[np.float64]:
         """Score sentences or pairs (texts,)."""
         self._check_objective("scores")
         return np.asarray(self.model.scores(torch.from_numpy(self.logits(first, second))))
 
     def _check_objective(self, method: str) -> None:
-        fitting = {"classification": "classes", "multi_label": "label_probabilities"}.get(self.objective, "scores")
+        fitting = _METHODS.get(self.objective, "scores")
         if method != fitting:
             problem = f"{method} is not for a model of the objective {self.objective}"
             raise UsageError(problem, remedy=f"call {fitting}")
@@ -208,12 +197,80 @@ class ReferenceScorer(SentenceClassifierModel):
             remedy = "give a folder that hf-paraphrase train-classifier made"
             raise ModelError(f"no class of the model is called {REFERENCE}", path=model.name_or_path, remedy=remedy)
 
-    def probabilities(self, texts: str | Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, texts: Texts) -> NDArray[np.float64]:
         """Compute P(reference) of each text (texts,)."""
-        return reference_probabilities(self.model, tokenize(self.tokenizer, texts))
+        return compute_reference_probabilities(self.model, tokenize(self.tokenizer, texts))
 
 
-def reference_probabilities(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
+def compute_reference_probabilities(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
     """Compute P(reference) of sentences (sentences,), rounded so that the batches do not matter."""
     probabilities = softmax(predict_logits(model, inputs), axis=1)[:, model.config.label2id[REFERENCE]]
     return np.asarray(probabilities.round(6))
+
+
+class CrossEncoder:
+    """A sequence-classification model of transformers that scores pairs of texts.
+
+    Attributes:
+        label: The index of the label whose probability is the score.
+
+    Example:
+        >>> cross_encoder = CrossEncoder.from_pretrained("cross-encoder/stsb-distilroberta-base")  # doctest: +SKIP
+        >>> cross_encoder.scores(["A man plays a guitar."], ["Someone makes music."])  # doctest: +SKIP
+        array([0.52])
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Any, label: int = 0) -> None:
+        self.model, self.tokenizer, self.label = model, tokenizer, label
+        positions = getattr(model.config, "max_position_embeddings", None) or 512
+        self.max_length = min(tokenizer.model_max_length, positions)
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | os.PathLike[str], *, label: str | None = None, device: str = CPU
+    ) -> CrossEncoder:
+        """Open a cross-encoder by its folder or its name on the Hub.
+
+        The probability of the label of this name, such as `entailment`, is the score; a model with a single label
+        needs no name.
+        """
+        folder = model_folder(name, any_type=True)
+        remedy = "give a cross-encoder of transformers, such as a model for NLI, similarity or ranking"
+        model = load_transformers_model(
+            folder, "AutoModelForSequenceClassification", kind="cross-encoder", remedy=remedy
+        )
+        tokenizer = open_tokenizer_folder(folder)
+        if tokenizer.pad_token_id is None or model.config.pad_token_id is None:
+            raise ModelError("the cross-encoder has no padding token", path=folder, remedy=remedy)
+        labels = {text.lower(): index for index, text in model.config.id2label.items()}
+        if label is None and len(labels) > 1:
+            remedy = f"name the label whose probability is the score: {', '.join(labels)}"
+            raise ModelError(f"the model has {len(labels)} labels, not one score", path=folder, remedy=remedy)
+        if label is not None and label.lower() not in labels:
+            raise ModelError(f"the model has no label `{label}`", path=folder, remedy=choice_of(label, list(labels)))
+        return cls(model.to(device), tokenizer, 0 if label is None else labels[label.lower()])
+
+    @torch.inference_mode()
+    def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+        """Compute the probability of the label, or the sigmoid of a single output, from 0 to 1 (pairs,).
+
+        The order of the texts of a pair matters; long pairs are truncated. Scores are rounded so that the batches do
+        not matter.
+        """
+        lengths = np.array([len(one) + len(two) + 1 for one, two in zip(first, second, strict=True)], np.int64)
+        scores = np.empty(len(lengths))
+        config = self.model.config
+        is_sigmoid = config.num_labels == 1 or config.problem_type == "multi_label_classification"
+        for rows in batch_by_length(lengths, _PAIRS_PER_BATCH, _CHARACTERS_PER_BATCH):
+            batch = self.tokenizer(
+                [first[row] for row in rows],
+                [second[row] for row in rows],
+                padding=True,
+                truncation=True,
+                max_length=self.max_length,
+                return_tensors="pt",
+            ).to(self.model.device)
+            logits = self.model(**batch).logits.double()
+            probabilities = logits.sigmoid() if is_sigmoid else logits.softmax(1)
+            scores[rows] = probabilities[:, self.label].cpu().numpy()
+        return scores.round(6)

@@ -124,9 +124,9 @@ class SupervisedSettings(TrainingRunSettings):
 
 @dataclass
 class LabelledTexts:
-    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: names, tuples of names, or scores.
+    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: tuples of class names, or scores.
 
-    A target is None where the row has none, as far as the reader allows that.
+    A target is None if the row has none and the reader permits that.
     """
 
     folder: str
@@ -141,85 +141,62 @@ class LabelledTexts:
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
         """Return some of the rows (rows,)."""
-        given = {"first": self.first, "second": self.second, "targets": self.targets}
-        sides: dict[str, Any] = {name: values and list(compress(values, kept)) for name, values in given.items()}
-        return replace(self, **sides)
+        second = None if self.second is None else list(compress(self.second, kept))
+        first, targets = list(compress(self.first, kept)), list(compress(self.targets, kept))
+        return replace(self, first=first, second=second, targets=targets)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """Hash of the rows, equal for sentences that differ in case and white space only (rows,)."""
+        """Hashes of the rows, equal for sentences that differ in case and white space only (rows,)."""
         sides = self.first, self.second or [""] * len(self)
         return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
     @property
-    def names(self) -> list[str]:
-        """The classes or labels of all rows."""
-        return list(chain.from_iterable(self.targets)) if self.multi_label else self.targets
+    def names(self) -> set[str]:
+        """The classes or labels that occur in any row."""
+        return set(chain.from_iterable(target or () for target in self.targets))
 
-    def class_numbers(self, classes: Sequence[str]) -> NDArray[Any]:
-        """Return the numbers of the classes, int64 (rows,), or 1 for the labels of a row, float32 (rows, labels)."""
-        numbers = {name: index for index, name in enumerate(classes)}
-        if unknown := [name for name in self.names if name not in numbers]:
-            remedy = f"the classes are {', '.join(list(numbers)[:20])}"
+    def class_matrix(self, classes: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which of the classes each row has (rows, classes)."""
+        if unknown := sorted(self.names.difference(classes)):
+            remedy = f"the classes are {', '.join(classes[:20])}"
             raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
-        if self.multi_label:
-            return np.array([[name in given for name in classes] for given in self.targets], np.float32)
-        return np.array([numbers[name] for name in self.targets], np.int64)
+        return np.array([[name in target for name in classes] for target in self.targets], bool)
 
     def error(self, text: str, remedy: str) -> InputError:
         """Make an error about the split."""
         return InputError(f"split `{self.split}`: {text}", path=self.folder, remedy=remedy)
 
 
-def text_columns(names: Sequence[str], text_column: str | None = None) -> list[str]:
-    """Return the columns of the sentences: the given one, else `sentence1` and perhaps `sentence2`, else `text`."""
-    if text_column is not None:
-        return [text_column]
-    sides = [name for name in ("sentence1", "sentence2") if name in names]
-    return sides or ["text"]
-
-
 def read_labelled(
-    folder: str, split: str, *, column: str | None, text_column: str | None = None, **options: Any
-) -> LabelledTexts:
-    """Read a split with sentences and a column of targets; see :func:`labelled_rows`."""
-    opened = DataFolder(folder)
-    schema = opened.schema(split)
-    sides = text_columns(schema.names, text_column)
-    require_texts(schema, folder, sides)
-    table = opened.table(split, [*sides, *([] if column is None else [column])])
-    return labelled_rows(table, folder, split, column=column, text_column=text_column, **options)
-
-
-def labelled_rows(
-    table: pa.Table,
     folder: str,
     split: str,
     *,
     column: str | None,
     graded: bool = False,
-    names: Sequence[str] = (),
     text_column: str | None = None,
     separator: str | None = None,
     complete: bool = True,
 ) -> LabelledTexts:
-    """Take sentences and targets from the columns of a table.
+    """Read sentences, and the targets in `column`: classes, several labels per text, or `graded` scores.
 
-    Args:
-        table: The rows.
-        folder: The name of the data, for errors.
-        split: The split, for errors.
-        column: The column of targets; None to read none.
-        graded: Whether the targets are scores instead of classes.
-        names: The names of classes that are given as numbers from 0. Without them a class is named by its number.
-        text_column: The column of the sentences; see :func:`text_columns`.
-        separator: What separates several labels of a text. A column of lists needs none.
-        complete: Whether a row without a text or a target is an error. Otherwise such a text is empty, and such a
-            target None.
+    The sentences are in `text_column`, by default in `sentence1` and perhaps `sentence2`, or in `text`. Classes that
+    are numbers get the names in the card of the data. A row without a text or a target is an error if `complete`;
+    otherwise the text is empty, the target None.
     """
     if separator == "":
         raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
-    sides = text_columns(table.column_names, text_column)
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
+    sides = [name for name in ("sentence1", "sentence2") if name in schema.names] or ["text"]
+    sides = sides if text_column is None else [text_column]
+    columns = [*sides, *([] if column is None else [column])]
+    for name in columns:
+        if name not in schema.names:
+            remedy = f"name it with --text-column or --target-column; the columns are {', '.join(schema.names)}"
+            raise InputError(f"split `{split}` has no column {name}", path=folder, remedy=remedy)
+    require_texts(schema, folder, sides)
+    table = opened.table(split, columns)
     sentences = [table.column(side).cast(pa.string()).to_pylist() for side in sides]
     texts = LabelledTexts(folder, split, *sentences)
     if not len(texts):
@@ -231,25 +208,25 @@ def labelled_rows(
     texts.second = None if texts.second is None else [text or "" for text in texts.second]
     if column is None:
         return texts
-    is_nested = pa.types.is_nested(table.schema.field(column).type)
-    texts.multi_label = not graded and (separator is not None or is_nested)
+    texts.multi_label = not graded and (separator is not None or pa.types.is_nested(schema.field(column).type))
+    names = [] if graded else opened.class_names(column, split)
     for row, value in enumerate(table.column(column).to_pylist()):
         if value is None and not complete:
             texts.targets.append(None)
-        elif texts.multi_label:
-            # An empty field of a CSV file is None.
-            labels = [] if value is None else value.split(separator) if isinstance(value, str) else value
-            labels = labels if isinstance(labels, list) else [labels]
-            given = (_class_name(texts, row, column, label, names) for label in labels)
-            texts.targets.append(tuple(dict.fromkeys(filter(None, map(str.strip, given)))))
-        elif not graded:
-            texts.targets.append(_class_name(texts, row, column, value, names))
+        elif graded:
+            texts.targets.append(_parse_score(texts, row, column, value))
+        elif not texts.multi_label:
+            texts.targets.append((_name_class(texts, row, column, value, names),))
         else:
-            texts.targets.append(_score(texts, row, column, value))
+            # An empty field of a CSV file is None.
+            labels = value.split(separator) if isinstance(value, str) else value or []
+            labels = labels if isinstance(labels, list) else [labels]
+            stripped = (_name_class(texts, row, column, label, names).strip() for label in labels)
+            texts.targets.append(tuple(dict.fromkeys(filter(None, stripped))))
     return texts
 
 
-def _score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
+def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
     try:
         score = float(value)  # CSV files have texts
     except (TypeError, ValueError):
@@ -259,7 +236,7 @@ def _score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
     return score
 
 
-def _class_name(texts: LabelledTexts, row: int, column: str | None, value: Any, names: Sequence[str]) -> str:
+def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: Sequence[str]) -> str:
     if isinstance(value, str):
         return value
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
@@ -291,19 +268,15 @@ class SupervisedData:
 def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     """Read or draw the parts of a supervised set, and check that something can be learned."""
     split, graded = settings.train_split, settings.task != "classification"
-    opened = DataFolder(settings.data)
     column = settings.target_column or ("score" if graded else "label")
-    if column not in (present := opened.schema(split).names):
-        remedy = f"name it with --target-column; the columns are {', '.join(present)}"
-        raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
-    names = [] if graded else opened.class_names(column, split)
-    read = partial(read_labelled, settings.data, column=column, graded=graded, names=names)
+    read = partial(read_labelled, settings.data, column=column, graded=graded)
     read = partial(read, text_column=settings.text_column, separator=settings.label_separator)
     train = read(split)
-    if settings.label_separator is not None and all(len(given) < 2 for given in train.targets):
+    if settings.label_separator is not None and all(len(target) < 2 for target in train.targets):
         problem = f"no row has several labels with {settings.label_separator!r} between them"
         raise train.error(problem, "give another --label-separator, or none where each text has one class")
     parts = {TEST: read(settings.test_split)} if settings.test_split is not None else {}
+    opened = DataFolder(settings.data)
     unused = [name for name in opened.splits if name not in {settings.test_split, split}]
     dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
     if dev is not None:
@@ -315,7 +288,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     if len(set(kept.targets)) < 2:
         problem = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
         raise kept.error(f"{problem}: there is nothing to learn", "give rows of different classes or scores")
-    if kept.multi_label and len(set(kept.names)) < 2:
+    if kept.multi_label and len(kept.names) < 2:
         raise kept.error("there is one label only", "give two classes instead, one of them for rows without it")
     parts = {TRAIN: kept, **parts}
     sources = {part: texts.split for part, texts in parts.items()}
@@ -326,7 +299,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
         if off := [score for score in part.targets if not low <= score <= high]:
             remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
             raise part.error(f"the score {off[0]:g} is off the scale from {low} to {high}", remedy)
-    classes = [] if graded else _list_classes(kept, names)
+    classes = [] if graded else _list_classes(kept, opened.class_names(column, split))
     return SupervisedData(parts, sources, column, classes, len(train) - len(kept))
 
 
@@ -336,7 +309,7 @@ def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
     drawn = hold_out(keys, round(dev_share * len(train)), _DRAW_SEED)
     if drawn.any():
         return drawn
-    # Every text occurs more often than rows are wanted, or there are few rows: the rarest text goes.
+    # Every text occurs more often than rows are requested, or there are few rows: draw the rarest text.
     distinct, counts = np.unique(keys, return_counts=True)
     if len(distinct) < 2:
         problem = f"all {len(train)} rows are the same text, so no dev part can be drawn"
@@ -346,7 +319,7 @@ def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
 
 def _list_classes(train: LabelledTexts, names: list[str]) -> list[str]:
     """List the classes: the given names, or the sorted classes of the training part (numbers by value)."""
-    present = set(train.names)
+    present = train.names
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:

@@ -1,4 +1,4 @@
-"""Scores pairs of sentences in two languages with a classifier of parallel sentences (Grégoire & Langlais 2017)."""
+"""Score pairs of sentences in two languages with a classifier of parallel sentences (Grégoire & Langlais 2017)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PAIRS_AT_A_TIME = 8192
 class ParallelClassifier:
     """A classifier of parallel sentences with the tokenizers of both languages.
 
-    Lower-casing and the treatment of digits are part of the tokenizers, so raw text goes in.
+    The tokenizers lower-case the text and treat digits as in training, so raw text goes in.
     """
 
     def __init__(
@@ -59,34 +59,26 @@ class ParallelClassifier:
         return cls(model.to(device or "cpu"), source, target)
 
     def encode_source(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
-        """Compute the vectors of source sentences; see :meth:`encode_target`."""
-        ids = _ids(self.source_tokenizer, texts)
+        """Compute the vectors of source sentences, float32 (texts, dim); zero for a text without words."""
+        ids = _tokenize(self.source_tokenizer, texts)
         return encode_sentences(self.model, self.model.encode_source, ids, show_progress_bar=show_progress_bar)
 
     def encode_target(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
-        """Compute the vectors of target sentences.
-
-        Returns:
-            float32 (texts, dim) in the order of the texts; zero for a text without words.
-        """
-        ids = _ids(self.target_tokenizer, texts)
+        """Compute the vectors of target sentences, float32 (texts, dim); zero for a text without words."""
+        ids = _tokenize(self.target_tokenizer, texts)
         return encode_sentences(self.model, self.model.encode_target, ids, show_progress_bar=show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Score pairs of sentence vectors (pairs, dim), row by row.
-
-        Returns:
-            The logits, float32 (pairs,); their sigmoid is the probability that the sentences are parallel.
-        """
+        """Score pairs of sentence vectors, row by row; see :func:`score_pairs`."""
         return score_pairs(self.model, source_vectors, target_vectors)
 
     def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
-        """Compute the probability of each pair of texts that they are parallel, float64 (pairs,)."""
+        """Compute the probability that the two texts of each pair are parallel, float64 (pairs,)."""
         logits = self.score(self.encode_source(sources), self.encode_target(targets))
         return np.asarray(expit(logits.astype(np.float64)))
 
 
-def _ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
+def _tokenize(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
     backend = tokenizer.backend_tokenizer
     return ids_of(backend, list_of_texts(texts), lookup_for(backend))
 
@@ -117,7 +109,10 @@ def encode_sentences(
 def score_pairs(
     model: PreTrainedModel, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Score pairs of sentence vectors, row by row, a block at a time: see :meth:`ParallelClassifier.score`."""
+    """Compute the logits of pairs of sentence vectors (pairs, dim), float32 (pairs,).
+
+    Their sigmoid is the probability that the sentences are parallel.
+    """
     import torch
 
     logits = np.empty(len(source_vectors), np.float32)

@@ -1,13 +1,12 @@
-"""The command `predict`: applies a classifier or scorer to rows, and compares the predictions with right answers."""
+"""The command `predict`: apply a classifier or scorer to rows, and compare the predictions with right answers."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import chain, compress
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,8 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
-from .labelled_texts import LabelledTexts, labelled_rows, text_columns
-from .scores import class_scores, graded_scores, label_scores, score_table
+from .labelled_texts import LabelledTexts, read_labelled
+from .scores import compare_classes, compare_scores, format_scores
 
 _FILES = (".csv", ".jsonl")
 
@@ -74,63 +73,58 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
     """
     if Path(settings.output).suffix in _FILES:
         with output_file(settings.output, overwrite=settings.overwrite) as path:
-            table, scores, split = _predict(settings)
+            table, results = _predict(settings)
             _write_file(path, table)
-        log(f"{table.num_rows:,} predictions saved to {settings.output}")
-        return {"rows": table.num_rows, "split": split, "scores": scores}
-    with Artefact(
-        settings.output,
-        command="predict",
-        settings=settings,
-        inputs=[settings.model, settings.data],
-        overwrite=settings.overwrite,
-    ) as artefact:
-        table, scores, split = _predict(settings)
-        write_split(artefact.staging, split, [table], table.schema)
-        values = {
-            **inherited_metadata(Path(settings.data)),
-            "model": to_path(settings.model).resolve().name,
-            "data": to_path(settings.data).resolve().name,
-            "split": split,
-            "num_rows": table.num_rows,
-            "table": None if scores is None else score_table({split: scores}),
-        }
-        results = {"rows": table.num_rows, "split": split, "scores": scores}
-        artefact.finish(results=results, card=Card("predictions", values))
+    else:
+        inputs = [settings.model, settings.data]
+        with Artefact(
+            settings.output, command="predict", settings=settings, inputs=inputs, overwrite=settings.overwrite
+        ) as artefact:
+            table, results = _predict(settings)
+            split, scores = results["split"], results["scores"]
+            write_split(artefact.staging, split, [table], table.schema)
+            values = {
+                **inherited_metadata(Path(settings.data)),
+                "model": to_path(settings.model).resolve().name,
+                "data": to_path(settings.data).resolve().name,
+                "split": split,
+                "num_rows": table.num_rows,
+                "table": None if scores is None else format_scores({split: scores}),
+            }
+            artefact.finish(results=results, card=Card("predictions", values))
     log(f"{table.num_rows:,} predictions saved to {settings.output}")
     return results
 
 
 def _write_file(path: Path, table: pa.Table) -> None:
     """Write a table as CSV, lists as JSON, or as JSON lines."""
+    rows = table.to_pylist()
     if path.suffix == ".jsonl":
-        lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
-        atomic_write_text(path, lines)
+        atomic_write_text(path, (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table.column_names)
-    for row in table.to_pylist():
+    for row in rows:
         cells = row.values()
         writer.writerow([json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v for v in cells])
     atomic_write_text(path, buffer.getvalue())
 
 
-def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:
-    """Return the columns of texts and targets and the separator; the training has the defaults."""
+def _fill_in_training(settings: PredictionSettings, columns: list[str]) -> PredictionSettings:
+    """Fill in the columns and the separator of the training."""
     record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
-    trained: Mapping[str, Any] = record.get("settings", {})
-    text, target, separator = settings.text_column, settings.target_column, settings.label_separator
-    if text is None and trained.get("text_column") in columns:
-        text = trained["text_column"]
-    if target is None and trained.get("target_column") in columns:
-        target = trained["target_column"]
-    if separator is None and target == trained.get("target_column"):
-        separator = trained.get("label_separator")
-    return text, target, separator
+    trained: dict[str, Any] = record.get("settings", {})
+    for name in ("text_column", "target_column"):
+        if getattr(settings, name) is None and trained.get(name) in columns:
+            settings = replace(settings, **{name: trained[name]})
+    if settings.label_separator is None and settings.target_column == trained.get("target_column"):
+        settings = replace(settings, label_separator=trained.get("label_separator"))
+    return settings
 
 
-def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None, str]:
+def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the rows with their predictions, and the results."""
     from .classifier import SentenceClassifierModel
 
     classifier = SentenceClassifierModel.from_pretrained(settings.model, device=settings.device)
@@ -140,78 +134,63 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     folder = DataFolder(settings.data)
     split = choose_split(folder, settings.split)
     table = folder.table(split)
-    text_column, column, separator = _as_trained(settings, table.column_names)
-    if column is None:
-        likely = "score" if graded else "label"
-        column = likely if likely in table.column_names else None
-    for name in filter(None, [*text_columns(table.column_names, text_column), column]):
-        if name not in table.column_names:
-            remedy = f"name it with --text-column or --target-column; the columns are {', '.join(table.column_names)}"
-            raise InputError(f"split `{split}` has no column {name}", path=settings.data, remedy=remedy)
-    if column is not None and not graded:
-        has_lists = separator is not None or pa.types.is_nested(table.schema.field(column).type)
-        if has_lists != multi_label:
-            kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
-            problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
-            raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
-    names = [] if column is None or graded else folder.class_names(column, split)
-    texts = labelled_rows(
-        table,
+    settings = _fill_in_training(settings, table.column_names)
+    usual = "score" if graded else "label"
+    column = settings.target_column or (usual if usual in table.column_names else None)
+    texts = read_labelled(
         settings.data,
         split,
         column=column,
         graded=graded,
-        names=names,
-        text_column=text_column,
-        separator=separator,
+        text_column=settings.text_column,
+        separator=settings.label_separator,
         complete=False,
     )
+    if column is not None and not graded and texts.multi_label != multi_label:
+        kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
+        problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
+        raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
     if (texts.second is not None) != classifier.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if classifier.model.config.pairs else "single sentences"
         raise InputError(f"the model classifies {wanted}", path=settings.data, remedy="give data as in training")
-    compared = _compared_rows(texts, None if graded else classifier.class_names)
+    names = classifier.class_names
+    compared = _select_comparable(texts, None if graded else names)
     right = texts.keep(compared)
     scores = None
     columns: dict[str, Any]
     if graded:
         predicted = classifier.scores(texts.first, texts.second)
         columns = {"prediction": predicted}
-        if len(right) and column is not None:
-            scores = graded_scores(predicted[compared], np.array(right.targets))
-    elif multi_label:
-        probabilities, classes = classifier.label_probabilities(texts.first, texts.second), classifier.class_names
-        likely_labels = probabilities >= settings.threshold
-        lists = [list(compress(classes, row)) for row in likely_labels]
-        columns = {"prediction": lists, "probability": list(probabilities)}
-        if len(right) and column is not None:
-            scores = label_scores(likely_labels[compared], right.class_numbers(classes) > 0, classes)
+        if len(right):
+            scores = compare_scores(predicted[compared], np.array(right.targets))
     else:
-        predicted_classes, probabilities = classifier.classes(texts.first, texts.second)
-        columns = {"prediction": predicted_classes, "probability": probabilities}
-        if len(right) and column is not None:
-            numbers = {name: index for index, name in enumerate(classifier.class_names)}
-            predicted_numbers = np.array([numbers[name] for name in compress(predicted_classes, compared)])
-            scores = class_scores(predicted_numbers, right.class_numbers(classifier.class_names), len(numbers))
+        if multi_label:
+            probabilities = classifier.label_probabilities(texts.first, texts.second)
+            chosen = probabilities >= settings.threshold
+            columns = {"prediction": [list(compress(names, row)) for row in chosen]}
+        else:
+            predicted_classes, probabilities = classifier.classes(texts.first, texts.second)
+            chosen = np.array([[name == predicted for name in names] for predicted in predicted_classes])
+            columns = {"prediction": predicted_classes}
+        columns["probability"] = list(probabilities)
+        if len(right):
+            scores = compare_classes(chosen[compared], right.class_matrix(names), names, multi_label=multi_label)
     for name, values in columns.items():
         if name in table.column_names:
             raise InputError(f"the data has a column {name}", path=settings.data, remedy="rename it")
         table = table.append_column(name, pa.array(values))
-    return table, scores, split
+    return table, {"rows": table.num_rows, "split": split, "scores": scores}
 
 
-def _compared_rows(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
+def _select_comparable(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
     """Return which rows have a right answer that the model can give (rows,), and log how many have not."""
     if not texts.targets:
         return np.zeros(len(texts), bool)
-    labels = [
-        () if target is None or classes is None else target if texts.multi_label else (target,)
-        for target in texts.targets
-    ]
-    unknown = set(chain.from_iterable(labels)).difference(classes or ())
-    is_given = np.array([target is not None for target in texts.targets])
-    is_known = np.array([not unknown.intersection(own) for own in labels])
-    if not is_given.all():
-        log(f"{(~is_given).sum():,} rows without a label or score are not compared")
-    if unknown:
-        log(f"{(~is_known).sum():,} rows are not compared: `{min(unknown)[:80]}` is no class of the model")
-    return np.asarray(is_given & is_known)
+    has_target = np.array([target is not None for target in texts.targets])
+    if not has_target.all():
+        log(f"{(~has_target).sum():,} rows without a label or score are not compared")
+    if classes is None or not (unknown := texts.names.difference(classes)):
+        return has_target
+    is_comparable = np.array([unknown.isdisjoint(target or ()) for target in texts.targets])
+    log(f"{(~is_comparable).sum():,} rows are not compared: `{min(unknown)[:80]}` is no class of the model")
+    return np.asarray(has_target & is_comparable)

@@ -1,4 +1,4 @@
-"""Draws the references of a reference classifier, and records which ones it has seen.
+"""References and their translations to train a reference classifier on, and the list of the references it has seen.
 
 The training data follow Wieting et al. (2017), section 5.6.1. The folder of a classifier has `references.tsv`:
 the part (train, dev or test) and a fingerprint of each reference, so that the texts need not be published.
@@ -11,6 +11,7 @@ import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,14 +39,20 @@ class Reference:
     translations: list[str] = field(default_factory=list)
 
 
+def list_texts(references: Sequence[Reference]) -> list[str]:
+    """List the references, then their translations, list by list."""
+    translations = chain.from_iterable(reference.translations for reference in references)
+    return [*(reference.text for reference in references), *translations]
+
+
 def draw_references(
     folder: str | os.PathLike[str], sizes: Sequence[int], *, seed: int = 0
 ) -> dict[str, list[Reference]]:
-    """Draw references with their translations at random and cut them into the :data:`PARTS`.
+    """Draw references with their translations at random and divide them into the :data:`PARTS`.
 
-    Rows with the same text in `sentence1` (but for case and punctuation) are one reference, so that no text is in two
-    parts. A translation that equals its reference but for case and spacing is left out: it would be an example of
-    both labels. Where there are fewer references than asked for, all three sizes shrink by the same factor.
+    Rows with the same text in `sentence1`, whatever its case and punctuation, are one reference, so that no text is in
+    two parts. A translation that equals its reference, whatever its case and spacing, is left out: it would be an
+    example of both labels. With fewer references than requested, all three sizes shrink by the same factor.
     """
     pairs = DataFolder(folder)
     pairs.require(*SIDES)
@@ -53,22 +60,21 @@ def draw_references(
     available: dict[int, None] = {}
     for batch in pairs.batches(columns=SIDES[:1]):
         texts = batch.column(SIDES[0]).to_pylist()
-        parts.append(text_fingerprints(texts))
-        numbered = zip(parts[-1].tolist(), texts, strict=True)
-        available.update(dict.fromkeys(number for number, text in numbered if (text or "").strip()))
+        parts.append(hash_references(texts))
+        keyed = zip(parts[-1].tolist(), texts, strict=True)
+        available.update(dict.fromkeys(key for key, text in keyed if (text or "").strip()))
     if len(available) < _SMALLEST:
         raise InputError(
             f"there are only {len(available)} references to train and test on",
             path=Path(folder),
             remedy=f"give back-translated pairs of {_SMALLEST} references or more",
         )
-    share = min(1.0, len(available) / sum(sizes))
-    counts = [max(1, int(size * share)) for size in sizes]
+    factor = min(1.0, len(available) / sum(sizes))
+    counts = [max(1, int(size * factor)) for size in sizes]
     drawn = np.random.default_rng(seed).permutation(np.array(list(available), dtype=np.uint64))[: sum(counts)]
     references = _collect(pairs, np.concatenate(parts), drawn)
     drawn_parts: dict[str, list[Reference]] = {}
-    ends = np.cumsum(counts).tolist()
-    for part, begin, end in zip(PARTS, [0, *ends], ends, strict=False):
+    for part, (begin, end) in zip(PARTS, pairwise(np.cumsum([0, *counts]).tolist()), strict=True):
         members = references[begin:end]
         drawn_parts[part] = [reference for reference in members if reference.translations]
         if not drawn_parts[part]:
@@ -83,45 +89,45 @@ def draw_references(
     return drawn_parts
 
 
-def _collect(pairs: DataFolder, numbers: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> list[Reference]:
+def _collect(pairs: DataFolder, keys: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> list[Reference]:
     """Read the rows of the drawn references, by the fingerprint of each row's reference."""
-    references = {number: Reference() for number in drawn.tolist()}
-    seen: dict[int, set[str]] = {number: {""} for number in references}
-    chosen = np.isin(numbers, drawn)
+    references = {key: Reference() for key in drawn.tolist()}
+    seen: dict[int, set[str]] = {key: {""} for key in references}
+    chosen = np.isin(keys, drawn)
     rows = (row for batch in pairs.batches(columns=SIDES, rows=chosen) for row in batch.to_pylist())
-    for number, row in zip(numbers[chosen].tolist(), rows, strict=True):
-        reference, translation = references[number], row["sentence2"] or ""
+    for key, row in zip(keys[chosen].tolist(), rows, strict=True):
+        reference, translation = references[key], row["sentence2"] or ""
         reference.text = reference.text or row["sentence1"]
-        seen[number].add(_plain(row["sentence1"]))
-        if (plain := _plain(translation)) not in seen[number]:
-            seen[number].add(plain)
+        seen[key].add(_normalize(row["sentence1"]))
+        if (plain := _normalize(translation)) not in seen[key]:
+            seen[key].add(plain)
             reference.translations.append(translation)
     return list(references.values())
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).lower().split())
 
 
-def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
-    """Compute a number for each text (texts,), equal for texts with the same words; a missing one counts as empty."""
-    given = [text or "" for text in texts]
-    normal = normalize_words_all(pa.array(given, pa.string()), split_unspaced=False).to_pylist()
+def hash_references(texts: Sequence[str | None]) -> NDArray[np.uint64]:
+    """Hash texts (texts,); texts with the same words have the same hash, a missing text counts as empty."""
+    filled = [text or "" for text in texts]
+    normal = normalize_words_all(pa.array(filled, pa.string()), split_unspaced=False).to_pylist()
     # A text without any word, such as a row of dots, is compared as it is.
     digests = [
-        hashlib.sha256((short or text).encode()).digest()[:8] for short, text in zip(normal, given, strict=True)
+        hashlib.sha256((words or text).encode()).digest()[:8] for words, text in zip(normal, filled, strict=True)
     ]
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
 def write_seen(folder: str | os.PathLike[str], parts: Mapping[str, Sequence[str]]) -> None:
-    """Write the list of seen references, given by part: for each the part and the fingerprint."""
-    lines = [f"{part}\t{number:016x}\n" for part, texts in parts.items() for number in text_fingerprints(texts)]
+    """Write the list of seen references, grouped by part: the part and the fingerprint of each."""
+    lines = [f"{part}\t{key:016x}\n" for part, texts in parts.items() for key in hash_references(texts)]
     (Path(folder) / FILE_NAME).write_text(_HEADER + "".join(lines), encoding="utf-8", newline="\n")
 
 
 def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """Read the fingerprints of all references that a classifier has seen, ascending, each once."""
+    """Read the distinct fingerprints of all references that a classifier has seen, ascending."""
     path = Path(folder) / FILE_NAME
     try:
         lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")[1:]
@@ -136,5 +142,5 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which texts are among those seen (texts,)."""
-    return are_among(text_fingerprints(texts), seen)
+    """Return which texts are among the references seen (texts,)."""
+    return are_among(hash_references(texts), seen)

@@ -1,4 +1,4 @@
-"""How good predictions of classes, labels and scores are, as numbers, tables and entries of a model card."""
+"""Compare predicted with right classes and scores: numbers, tables and entries of a model card."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from ..vectors.similarity import correlations
 Scores = dict[str, Any]
 CRITERIA = {"accuracy": "accuracy", "micro_f1": "micro F1 × 100", "pearson": "Pearson × 100"}
 """The scores that choose an epoch; each objective has one of them."""
+_MACRO_F1 = {"macro_f1": "macro F1 × 100"}
 _HEADERS = {
-    "accuracy": {"accuracy": "accuracy (%)", "baseline": "most frequent class (%)", "macro_f1": "macro F1 × 100"},
-    "micro_f1": {"micro_f1": "micro F1 × 100", "baseline": "most frequent label", "macro_f1": "macro F1 × 100"},
+    "accuracy": {"accuracy": "accuracy (%)", "baseline": "most frequent class (%)", **_MACRO_F1},
+    "micro_f1": {"micro_f1": "micro F1 × 100", "baseline": "most frequent label", **_MACRO_F1},
     "pearson": {
         "pearson": "Pearson × 100",
         "spearman": "Spearman × 100",
@@ -25,48 +26,45 @@ _HEADERS = {
         "baseline": "of the mean score",
     },
 }
+_METRICS = {
+    "accuracy": ("accuracy", "accuracy (%{note})"),
+    "micro_f1": ("f1", "micro F1 × 100{note}"),
+    "macro_f1": ("f1", "macro F1 × 100{note}"),
+    "pearson": ("pearsonr", "Pearson × 100{note}"),
+    "spearman": ("spearmanr", "Spearman × 100{note}"),
+    "mse": ("mse", "mean squared error{note}"),
+}
+"""For each score, its name on the Hub and its description in a model card."""
 
 
-def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_classes: int) -> Scores:
-    """Compare predicted with right class numbers (rows,): accuracy and F1 in per cent.
+def compare_classes(
+    predicted: NDArray[np.bool_], right: NDArray[np.bool_], classes: Sequence[str], *, multi_label: bool = False
+) -> Scores:
+    """Compare predicted with right classes (rows, classes), in per cent.
 
-    `baseline` is the accuracy of the most frequent class, `macro_f1` the mean over the classes that are predicted or
-    right somewhere.
+    Returns:
+        `accuracy`, or `micro_f1` over all labels if a row may have several; `baseline`, the same score of the most
+        frequent class; `f1` of each class that is predicted or right somewhere, and their mean, `macro_f1`.
     """
-    given = np.bincount(right, minlength=num_classes)
-    hits = np.bincount(right[predicted == right], minlength=num_classes)
-    both = given + np.bincount(predicted, minlength=num_classes)
+    true, hits = right.sum(0), (predicted & right).sum(0)
+    both = true + predicted.sum(0)
+    f1 = {name: 200.0 * float(hits[i] / both[i]) for i, name in enumerate(classes) if both[i]}
     return {
-        "accuracy": 100.0 * float((predicted == right).mean()),
-        "baseline": 100.0 * float(given.max() / len(right)),
-        "macro_f1": 100.0 * float((2 * hits[both > 0] / both[both > 0]).mean()),
+        # With one class per row, micro F1 is the accuracy.
+        "micro_f1" if multi_label else "accuracy": 200.0 * float(hits.sum() / max(both.sum(), 1)),
+        "baseline": 200.0 * float(true.max() / (len(right) + true.sum())),
+        "macro_f1": float(np.mean(list(f1.values()) or [0.0])),
         "rows": len(right),
+        "f1": f1,
     }
 
 
-def label_scores(predicted: NDArray[np.bool_], right: NDArray[np.bool_], labels: Sequence[str]) -> Scores:
-    """Compare predicted with right labels (rows, labels): F1 × 100.
-
-    `micro_f1` counts all labels together, `macro_f1` is the mean over the labels that are predicted or right
-    somewhere, and `f1` has the value of each; `baseline` is the micro F1 of the most frequent label.
-    """
-    given, hits = right.sum(0), (predicted & right).sum(0)
-    both = given + predicted.sum(0)
-    each = {name: 200.0 * float(hits[i] / both[i]) for i, name in enumerate(labels) if both[i]}
-    return {
-        "micro_f1": 200.0 * float(hits.sum() / max(both.sum(), 1)),
-        "baseline": 200.0 * float(given.max() / (len(right) + given.sum())),
-        "macro_f1": float(np.mean(list(each.values()) or [0.0])),
-        "rows": len(right),
-        "f1": each,
-    }
-
-
-def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
+def compare_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
     """Compare predicted with right scores (rows,).
 
-    Correlations × 100, which are 0 where one side is constant; the mean squared error, and as `baseline` the error of
-    the mean score.
+    Returns:
+        Correlations × 100, which are 0 if one side is constant; the mean squared error, and as `baseline` the error of
+        the mean score.
     """
     pearson, spearman, _ = correlations(predicted, right)
     return {
@@ -78,16 +76,8 @@ def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) ->
     }
 
 
-def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
-    """Describe scores as measurements for the head of a model card."""
-    names = {
-        "accuracy": ("accuracy", f"accuracy (%{note})"),
-        "micro_f1": ("f1", f"micro F1 × 100{note}"),
-        "macro_f1": ("f1", f"macro F1 × 100{note}"),
-        "pearson": ("pearsonr", f"Pearson × 100{note}"),
-        "spearman": ("spearmanr", f"Spearman × 100{note}"),
-        "mse": ("mse", f"mean squared error{note}"),
-    }
+def list_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
+    """Describe scores as measurements for the metadata of a model card."""
     graded = "pearson" in scores
     return [
         Measurement(
@@ -96,15 +86,15 @@ def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: s
             split=split,
             metric=metric,
             value=scores[key],
-            name=name,
+            name=name.format(note=note),
             task_name="Scores of sentences or pairs" if graded else "Text classification",
         )
-        for key, (metric, name) in names.items()
+        for key, (metric, name) in _METRICS.items()
         if key in scores
     ]
 
 
-def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
+def format_scores(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Format the scores of some parts as a Markdown table."""
     headers = next(_HEADERS[name] for name in CRITERIA if name in next(iter(parts.values())))
     errors = {"mse", "baseline"} if "mse" in headers else set()

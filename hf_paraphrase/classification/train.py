@@ -1,37 +1,50 @@
-"""The command `train-supervised`: trains a head on an encoder, and the encoder with it, on labelled sentences."""
+"""The commands `train-supervised` (any labelled sentences or pairs) and `train-classifier` (references)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.files import quiet_transformers
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import languages_read
-from ..encoders.model_folder import inherit_card_values
+from ..encoders.initial_vectors import read_initial_vectors
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import UsageError
 from ..messages import log
-from ..settings import recipe
-from ..tokenization.word_level import save_tokenizer
-from ..training.run import TrainingRun
+from ..settings import recipe, setting
+from ..tables import format_table
+from ..tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from ..training.run import TrainingRun, TrainingRunSettings
+from ..training.word_vectors import words_of_tokens
 from .labelled_texts import (
     DEV,
     OBJECTIVES,
     TEST,
     TRAIN,
-    LabelledTexts,
     SupervisedData,
     SupervisedSettings,
     read_supervised,
 )
-from .scores import score_measurements, score_table
+from .references import FILE_NAME, PARTS, Reference, draw_references, list_texts, write_seen
+from .scores import format_scores, list_measurements
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-    from .classifier import SentenceClassifierModel
+    from .classifier import ReferenceScorer, SentenceClassifierModel
+
+_LABELS = {0: "translation", 1: "reference"}
+_ENCODERS: dict[str, dict[str, Any]] = {
+    "avg": {"model_type": "avg", "initializer_range": 0.1},
+    "lstm": {"model_type": "recurrent", "cell": "lstm", "peepholes": False, "pooling": "last"},
+}
+"""The encoders of the two bodies. The paper does not describe its LSTM; this one has a single layer."""
 
 
 @recipe(SupervisedSettings)
@@ -50,9 +63,24 @@ def train_supervised(settings: SupervisedSettings) -> SentenceClassifierModel:
     return SentenceClassifierModel.from_pretrained(settings.output)
 
 
+def save_classifier(
+    run: TrainingRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, trainer: Any
+) -> dict[str, Any]:
+    """Save a classifier, and return the results of every training; without a trainer no epoch was chosen."""
+    with quiet_transformers():
+        model.eval().save_pretrained(run.folder)
+    save_tokenizer(tokenizer, run.folder)
+    return {
+        "best_epoch": None if trainer is None else trainer.best_scores()["epoch"],
+        "epochs": [] if trainer is None else trainer.scores(),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+
+
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
+    from ..encoders.model_folder import inherit_card_values
     from .classifier import tokenize
-    from .trainer import ClassifierTrainer, ClassifierTrainingArguments, LabelledExamples, fit_head, measure_classifier
+    from .trainer import ClassifierTrainer, ClassifierTrainingArguments, Examples, fit_head, measure_classifier
 
     data = read_supervised(settings)
     parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
@@ -60,16 +88,22 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     log(f"{'pairs' if pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
         log(f"{data.left_out:,} training rows left out: the dev or test part has them too")
-    targets = {
-        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.targets, np.float32)
-        for part, rows in data.parts.items()
-    }
-    model, tokenizer, coverage = _model(settings, data)
-    inputs = {part: tokenize(tokenizer, rows.first, rows.second, targets[part]) for part, rows in data.parts.items()}
+    model, tokenizer, coverage = _build(settings, data)
+    inputs = {}
+    for part, rows in data.parts.items():
+        targets: NDArray[Any]
+        if data.classes:
+            matrix = rows.class_matrix(data.classes)
+            targets = matrix.astype(np.float32) if rows.multi_label else matrix.argmax(1)
+        else:
+            targets = np.array(rows.targets, np.float32)
+        inputs[part] = tokenize(tokenizer, rows.first, rows.second, targets)
     if settings.freeze_encoder or not (settings.from_scratch or pairs):
         # Fine-tuning starts from the best head for the pretrained encoder (Kumar et al. 2022).
         fit_head(model, inputs[TRAIN])
-    trainer, row_penalty = None, _row_penalty(settings)
+    trainer, row_penalty = None, settings.row_penalty
+    if row_penalty is None:
+        row_penalty = 0.0 if settings.lambda_w or settings.from_scratch else 0.01
     rate = settings.learning_rate or (2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001)
     if not settings.freeze_encoder:
         arguments = run.arguments(
@@ -79,27 +113,20 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             lambda_w=settings.lambda_w,
             lambda_c=settings.lambda_c,
         )
-        examples = LabelledExamples(inputs[TRAIN], inputs[DEV])
-        trainer = ClassifierTrainer(model, arguments, examples, report=log)
+        trainer = ClassifierTrainer(model, arguments, Examples(inputs[TRAIN], inputs[DEV]), report=log)
         run.train(trainer)
     if not run.writes:
         return
-    best: Any = None if trainer is None else trainer.best_scores()
     measured = {part: measure_classifier(model, inputs[part]) for part in (TEST, DEV) if part in inputs}
-    with quiet_transformers():
-        model.eval().save_pretrained(run.folder)
-    save_tokenizer(tokenizer, run.folder)
     vectors = "random" if settings.initial_vectors is None else to_path(settings.initial_vectors).name
-    table = score_table(measured)
+    table = format_scores(measured)
     run.write(
         results={
             **measured,
-            "best_epoch": None if best is None else best["epoch"],
-            "epochs": [] if trainer is None else trainer.scores(),
+            **save_classifier(run, model, tokenizer, trainer),
             "rows": {part: len(rows) for part, rows in data.parts.items()},
             "training_rows_left_out": data.left_out,
             "coverage": None if coverage is None else vars(coverage),
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
         },
         template="sentence_classifier",
         card={
@@ -123,7 +150,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         measurements=[
             measurement
             for part, scores in measured.items()
-            for measurement in score_measurements(scores, settings.data, data.parts[part].split, _note(data, part))
+            for measurement in list_measurements(scores, settings.data, data.parts[part].split, _describe(data, part))
         ],
     )
     log(table.rstrip())
@@ -131,45 +158,44 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     log(f"  hf-paraphrase predict --model {settings.output} --data FILE --output predictions.csv")
 
 
-def _row_penalty(settings: SupervisedSettings) -> float:
-    if settings.row_penalty is None:
-        return 0.0 if settings.lambda_w or settings.from_scratch else 0.01
-    return settings.row_penalty
-
-
-def _note(data: SupervisedData, part: str) -> str:
-    """Says in the model index what the name of the split does not."""
+def _describe(data: SupervisedData, part: str) -> str:
+    """Describe a part for the model index, which has the name of its split already."""
     drawn = "" if data.sources[part] == data.parts[part].split else f"; {data.sources[part]}"
     return drawn + ("; it chose the epoch" if part == DEV else "")
 
 
-def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Any]:
-    """Make the classifier with the encoder's parameters, or random ones."""
+def _build(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Any]:
+    """Make the classifier with the encoder's parameters, or random ones, and count the words with initial vectors."""
     from transformers import set_seed
 
     from ..encoders.backends.pooled_transformer import backbone_for_head
     from ..models.configurations import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
+    from .classifier import fill_word_vectors
 
-    opened = SentenceEncoder.from_pretrained(settings.model)
+    opened, train = SentenceEncoder.from_pretrained(settings.model), data.parts[TRAIN]
     encoder, sizes = backbone_for_head(opened, settings.model)
     coverage = None
     if settings.from_scratch:
         set_seed(settings.seed)
         encoder = type(encoder)(encoder.config)
-        if settings.initial_vectors is not None:
-            coverage = _fill_vectors(settings, encoder, opened.tokenizer, data.parts[TRAIN])
-    objective = "multi_label" if data.parts[TRAIN].multi_label else OBJECTIVES[settings.task]
-    scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
+    if settings.initial_vectors is not None:
+        if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
+            raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")
+        words = [word for word in words_of_tokens(opened.tokenizer) if word is not None]
+        vectors = read_initial_vectors(settings.initial_vectors, words, dimension=encoder.embeddings.shape[1])
+        texts = train.first + (train.second or [])
+        coverage = fill_word_vectors(encoder, opened.tokenizer, vectors, texts, settings.seed)
+    objective = "multi_label" if train.multi_label else OBJECTIVES[settings.task]
     outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
     if objective == "distribution":
-        outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
+        outputs = {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
+    elif objective == "regression":
+        outputs = {"score_mean": float(np.mean(train.targets)), "score_deviation": float(np.std(train.targets))}
     config = SentenceClassifierConfig(
         sentence_encoder={**encoder.config.to_diff_dict(), **sizes},
-        pairs=data.parts[TRAIN].second is not None,
+        pairs=train.second is not None,
         objective=objective,
-        score_mean=float(scores.mean()) if objective == "regression" else 0.0,
-        score_deviation=float(scores.std()) if objective == "regression" else 1.0,
         **outputs,
     )
     set_seed(settings.seed)
@@ -178,17 +204,136 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     return model, opened.tokenizer, coverage
 
 
-def _fill_vectors(
-    settings: SupervisedSettings, encoder: Any, tokenizer: PreTrainedTokenizerBase, train: LabelledTexts
-) -> Any:
-    """Write initial vectors into an encoder with random ones; return how many of the words have one."""
-    from ..encoders.initial_vectors import read_initial_vectors
-    from ..training.word_vectors import words_of_tokens
+@dataclass(kw_only=True)
+class ReferenceClassifierSettings(TrainingRunSettings):
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1).
+
+    Each reference (sentence1) is an example of label 1, a translation of its n-best list (sentence2) of label 0. The
+    folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
+    column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
+    """
+
+    pairs: str = setting(
+        "data folder of back-translated pairs, best with an n-best list for each reference", path=True, dataset=True
+    )
+    body: str = setting(
+        "avg (mean of word vectors) or lstm (state after the last word)", "avg", choices=("avg", "lstm")
+    )
+    negatives: str = setting(
+        "which translation of each n-best list an epoch uses: random, or hardest (the translation with the highest "
+        "probability of being a reference when the epoch begins)",
+        "random",
+        choices=("random", "hardest"),
+    )
+    train_size: int = setting(
+        "references to train on; all three sizes shrink by one factor if there are fewer", 40_000, at_least=1
+    )
+    dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
+    test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
+    initial_vectors: str | None = setting("initial word vectors, as for train-encoder", None, path=True)
+    embedding_size: int = setting("components of a word vector", 300, at_least=1, excludes="initial_vectors")
+    epochs: int = setting("passes over the references", 10, at_least=1)
+    batch_size: int = setting("sentences per batch and process", 100, at_least=1)
+    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    embedding_penalty: float = setting("weight of half the squared norm of the word vectors", 0.0, at_least=0)
+
+
+@recipe(ReferenceClassifierSettings)
+def train_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
+    inputs = [path for path in (settings.pairs, settings.initial_vectors) if path is not None]
+    with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
+        if not run.is_finished:
+            _train_reference(settings, run)
+
+    from .classifier import ReferenceScorer
+
+    return ReferenceScorer.from_pretrained(settings.output)
+
+
+def _train_reference(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
+    """Train the classifier, and write it in the process that writes."""
+    sizes = (settings.train_size, settings.dev_size, settings.test_size)
+    parts = draw_references(settings.pairs, sizes, seed=settings.seed)
+    tokenizer, model = _build_reference(settings, parts["train"])
+
+    from .trainer import ClassifierTrainer, ClassifierTrainingArguments, ReferenceExamples, ReferenceLists
+
+    lists = {part: ReferenceLists.encode(parts[part], tokenizer) for part in PARTS}
+    examples = ReferenceExamples(lists["train"], lists["dev"], hardest=settings.negatives == "hardest")
+    arguments = run.arguments(ClassifierTrainingArguments, embedding_penalty=settings.embedding_penalty)
+    trainer = ClassifierTrainer(model, arguments, examples, report=log)
+    run.train(trainer)
+    if not run.writes:
+        return
+    write_seen(run.folder, {part: [reference.text for reference in parts[part]] for part in PARTS})
+    best: Any = trainer.best_scores()
+    columns = ("accuracy", "references", "translations")
+    results: dict[str, Any] = {
+        "test": lists["test"].test(model, settings.seed),
+        "dev": {name: best[name] for name in (*columns, "sentences")},
+        **save_classifier(run, model, tokenizer, trainer),
+        "references": {part: len(parts[part]) for part in PARTS},
+        "translations": {part: sum(len(reference.translations) for reference in parts[part]) for part in PARTS},
+        "vocabulary": model.config.vocab_size,
+    }
+    rows = [
+        [part, *(f"{results[part][name]:.1f}" for name in columns), f"{results[part]['sentences']:.0f}"]
+        for part in ("test", "dev")
+    ]
+    table = format_table(["part", "accuracy (%)", "on references (%)", "on translations (%)", "sentences"], rows)
+    run.write(
+        results=results,
+        template="reference_classifier",
+        card={
+            "languages": languages_read(settings.pairs, english=True),
+            "pairs_name": to_path(settings.pairs).name,
+            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "config": model.config.to_dict(),
+            "table": table,
+            "seen_file": FILE_NAME,
+        },
+        measurements=[
+            Measurement(
+                task="text-classification",
+                dataset=settings.pairs,
+                split=part,
+                metric="accuracy",
+                value=results[part]["accuracy"],
+                name=f"accuracy (%; as many references as translations{note})",
+                task_name="Distinguishing references from translations",
+            )
+            for part, note in (("test", ""), ("dev", "; it chose the epoch"))
+        ],
+    )
+    log(table.rstrip())
+    log(f"classifier saved to {settings.output}. Add its probabilities to pairs with:")
+    log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
+
+
+def _build_reference(
+    settings: ReferenceClassifierSettings, train: Sequence[Reference]
+) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
+    """Build the tokenizer over the words of the training part, and the classifier with its initial vectors."""
+    from transformers import set_seed
+
+    from ..models.configurations import SentenceClassifierConfig
+    from ..models.modeling_sentence_classifier import SentenceClassifier
     from .classifier import fill_word_vectors
 
-    if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
-        raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")
-    words = [word for word in words_of_tokens(tokenizer) if word is not None]
-    size = encoder.embeddings.shape[1]
-    vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
-    return fill_word_vectors(encoder, tokenizer, vectors, train.first + (train.second or []), settings.seed)
+    texts = list_texts(train)
+    # With capitals the classifier may rely on names and on the first words of sentences.
+    style: dict[str, Any] = {"lower_case": True, "contractions": True}
+    words = sentence_vocabulary(texts, min_frequency=2, max_size=50_000, **style)
+    tokenizer = build_word_level_tokenizer(words, **style)
+    vectors, size = None, settings.embedding_size
+    if settings.initial_vectors is not None:
+        vectors = read_initial_vectors(settings.initial_vectors, words, first=0)
+        size = vectors.matrix.shape[1]
+    set_seed(settings.seed)
+    ids = {"pad_token_id": tokenizer.pad_token_id, "unk_token_id": tokenizer.unk_token_id}
+    encoder = {**_ENCODERS[settings.body], **ids, "vocab_size": len(tokenizer), "hidden_size": size}
+    model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, id2label=dict(_LABELS)))
+    if vectors is not None:
+        fill_word_vectors(model.encoder, tokenizer, vectors, texts, settings.seed)
+    return tokenizer, model

@@ -75,11 +75,11 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
-    """Show the scores of predictions, if the split has classes or scores."""
-    from ..classification.scores import score_table
+    """Show how good predictions are, where the split has classes or scores."""
+    from ..classification.scores import format_scores
 
     if result["scores"] is not None:
-        yield score_table({result["split"]: result["scores"]})
+        yield format_scores({result["split"]: result["scores"]})
 
 
 def neighbours(settings: Any, result: Searched) -> Iterator[str]:

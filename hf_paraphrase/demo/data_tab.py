@@ -20,8 +20,8 @@ from ..data.folder import DataFolder, write_split
 from ..data.sample import sample_paraphrases
 from ..data.schema import is_number
 from ..errors import InputError, UsageError
-from ..filtering.measuring import columns_read, measurable_columns, with_columns
-from ..filtering.pair_batch import numeric_column
+from ..filtering.measures import read_numeric
+from ..filtering.measuring import add_columns, list_columns_to_read, list_measurable_columns
 from ..filtering.selections import check_columns, parse_selection
 from .answers import answered, escaped, named_alone, note, rounded, show_example, source_of
 
@@ -266,7 +266,7 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
     """List numeric columns and computable measures, the usual ones first."""
     schema = folder.require(*_SENTENCES, split=split)
     numbers = [field.name for field in schema if is_number(field.type)]
-    names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
+    names = [*filter(_NAME.fullmatch, numbers), *list_measurable_columns(schema.names)]
     return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
 
 
@@ -274,13 +274,13 @@ def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, label
     """Read the pairs of a split and compute missing measures."""
     schema = folder.require(*_SENTENCES, split=split)
     check_columns(names, schema, "the page")
-    wanted = {*_SENTENCES, *columns_read(names, schema.names)}
+    wanted = {*_SENTENCES, *list_columns_to_read(names, schema.names)}
     values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     texts, count = [], 0
     for batch in tqdm(folder.batches(split, [name for name in schema.names if name in wanted]), desc="measure"):
-        table = with_columns(pa.Table.from_batches([batch]), names)
+        table = add_columns(pa.Table.from_batches([batch]), names)
         for name in names:
-            values[name].append(numeric_column(table, name))
+            values[name].append(read_numeric(table, name))
         if count < _MOST_TEXTS:
             texts.append(table.select(list(_SENTENCES)).slice(0, _MOST_TEXTS - count))
         count += table.num_rows

@@ -1,4 +1,4 @@
-"""What an evaluation evaluates: a model, or one of the baselines that need no training and that a model has to beat.
+"""Scorers for evaluations: encoders, and untrained baselines that an encoder should beat.
 
 The baselines are cosines of counts of words, of character trigrams, and of trigrams weighted by a / (a + p), with p
 the trigram's relative frequency in English: the weight of smooth inverse frequency (Arora, Liang and Ma 2017, section
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 SMOOTHING = 3e-3
 """The a of the weight a / (a + p), chosen on STS 2016."""
 DIMENSION = 300
-"""Of the vectors; that of the papers' encoders."""
+"""Dimension of the vectors, as in the papers."""
 
 
 @dataclass(frozen=True)
 class Scorer:
     """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
-    `similarity` maps n pairs to n similarities; it is None where that is the cosine of the vectors. `queries` and
+    `similarity` maps n pairs to n similarities; None means the cosine of the vectors. `queries` and
     `documents` embed the two sides of retrieval; None means `encode`.
     """
 
@@ -45,7 +45,7 @@ class Scorer:
     documents: Encode | None = None
 
 
-def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
+def build_count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
     """Count the items of each bag: float64 (n, items); new items are added to the vocabulary."""
     from scipy.sparse import csr_matrix
 
@@ -56,29 +56,29 @@ def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> c
     return matrix
 
 
-def truncated_name(name: str, components: int) -> str:
+def name_truncated(name: str, components: int) -> str:
     """Name an encoder that is truncated to its first components."""
     return f"{name}, {components} components"
 
 
-def character_trigrams(text: str) -> list[str]:
-    """List all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
+def list_trigrams(text: str) -> list[str]:
+    """List all windows of three characters of ` token token … `: lower-cased tokens with single spaces around them."""
     padded = f" {' '.join(split_words(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
-def english_trigram_frequencies() -> dict[str, float]:
+def read_trigram_frequencies() -> dict[str, float]:
     """Return the relative frequency of frequent trigrams of words in 2,000 sentences of the English Wikipedia."""
     entries = Path(__file__).with_name("english_trigrams.txt").read_text(encoding="ascii").split()
     return {entry[:3].replace("_", " "): int(entry[3:]) / 100_000 for entry in entries}
 
 
-def trigram_weights() -> dict[str, float]:
+def compute_trigram_weights() -> dict[str, float]:
     """Return the weight of each trigram that is frequent in English; all others have the weight 1."""
-    return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
+    return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in read_trigram_frequencies().items()}
 
 
-def bag_cosines(
+def compute_bag_cosines(
     sentences1: Sequence[str],
     sentences2: Sequence[str],
     items_of: Callable[[str], list[str]],
@@ -91,11 +91,12 @@ def bag_cosines(
     """
     vocabulary: dict[str, int] = {}
     first, second = (
-        count_matrix([items_of(text) for text in sentences], vocabulary) for sentences in (sentences1, sentences2)
+        build_count_matrix([items_of(text) for text in sentences], vocabulary)
+        for sentences in (sentences1, sentences2)
     )
     first.resize(second.shape)
-    known = weights()
-    factors = np.array([known.get(item, 1.0) for item in vocabulary] or [1.0])
+    own_weights = weights()
+    factors = np.array([own_weights.get(word, 1.0) for word in vocabulary] or [1.0])
     for matrix in (first, second):
         matrix.data *= factors[matrix.indices]
     products = np.asarray(first.multiply(second).sum(axis=1)).ravel()
@@ -104,35 +105,35 @@ def bag_cosines(
     return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
 
 
-def projected_counts(
+def project_counts(
     texts: Sequence[str],
     items_of: Callable[[str], list[str]],
     weights: Callable[[], Mapping[str, float]] = dict,
 ) -> np.ndarray:
-    """Compute the mean of the random vectors of a text's items, float32 (n, :data:`DIMENSION`); zeros without any."""
+    """Compute the mean of the random vectors of a text's items, float32 (n, :data:`DIMENSION`)."""
     vocabulary: dict[str, int] = {}
-    counts = count_matrix([items_of(text) for text in texts], vocabulary)
-    known = weights()
+    counts = build_count_matrix([items_of(text) for text in texts], vocabulary)
+    own_weights = weights()
     vectors = np.zeros((max(1, len(vocabulary)), DIMENSION))
-    for item, row in vocabulary.items():
-        vectors[row] = known.get(item, 1.0) * draw_random_vector(item, DIMENSION)
+    for word, row in vocabulary.items():
+        vectors[row] = own_weights.get(word, 1.0) * draw_random_vector(word, DIMENSION)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
 
 
 _COUNTED: dict[str, dict[str, Any]] = {
     "words": {"items_of": split_words},
-    "trigrams": {"items_of": character_trigrams},
-    "weighted-trigrams": {"items_of": character_trigrams, "weights": trigram_weights},
+    "trigrams": {"items_of": list_trigrams},
+    "weighted-trigrams": {"items_of": list_trigrams, "weights": compute_trigram_weights},
 }
 UNTRAINED_BASELINES: dict[str, Scorer] = {
-    name: Scorer(name, "baseline", partial(projected_counts, **how), partial(bag_cosines, **how))
+    name: Scorer(name, "baseline", partial(project_counts, **how), partial(compute_bag_cosines, **how))
     for name, how in _COUNTED.items()
 }
 """The untrained baselines by the names that `evaluate --baseline` takes."""
 
 
-def scorers(
+def open_scorers(
     folder: str, *, device: str, batch_size: int, sizes: Iterable[int] = (), name: str | None = None
 ) -> list[Scorer]:
     """Open an encoder of any library: the whole one, then its first components for each size."""
@@ -141,7 +142,7 @@ def scorers(
     name = folder if name is None else name
     whole = SentenceEncoder.from_pretrained(folder, device=device)
     opened = [(name, "model", whole)]
-    opened += [(truncated_name(name, size), "truncated", whole.truncated(size)) for size in sizes]
+    opened += [(name_truncated(name, size), "truncated", whole.truncated(size)) for size in sizes]
     options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
     return [
         Scorer(

@@ -23,7 +23,7 @@ PROTOCOLS = {
 }
 """The protocols by the names that `evaluate --protocols` takes."""
 _OF_SOME_SUITES = ("text_column", "label_column", "protocols", "split", "dev_split", "test_split", "seeds", "tasks")
-"""The settings that a suite must name to have them."""
+"""The settings that only some suites use, and that these suites name."""
 
 
 @dataclass(kw_only=True)
@@ -68,8 +68,8 @@ class EvaluateSettings(DeviceSettings):
         "test",
     )
     dev_split: str = setting(
-        "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is also "
-        "the test split, or the only split, it is divided into 5 folds that share no sentence",
+        "suite paraphrase: the split to train the perceptron and choose thresholds on; if it is also the test split, "
+        "or the only split, it is divided into 5 folds that share no sentence",
         "validation",
     )
     test_split: str = setting("suite paraphrase: the test split", "test")
@@ -92,14 +92,14 @@ class EvaluateSettings(DeviceSettings):
     output: str | None = setting("a JSON file for the results", None)
     overwrite: bool = setting("replace existing results", False, only_with="output")
     update_card: bool = setting(
-        "write each model's tables, beside the baselines, into a section of its card README.md and the results into "
-        "the card's model-index and provenance.json; earlier results are replaced",
+        "write the tables of each model and the baselines into a section of its card README.md, and the results into "
+        "the model-index of the card and provenance.json; earlier results are replaced",
         False,
         only_with="model",
     )
 
     def check(self) -> None:
-        """Refuse what cannot work before anything is read."""
+        """Check the settings before any data is read."""
         super().check()
         for folder in self.models_by_name().values() if self.update_card else ():
             if folder in BUILTIN_FOLDERS or folder in INPUT_COPIES:
@@ -113,7 +113,7 @@ class EvaluateSettings(DeviceSettings):
         """Divide the data by suite, and refuse settings that no suite of the data uses."""
         data: dict[str, list[str]] = {}
         for path in self.data:
-            data.setdefault(self.suite or _recognised_suite(Path(path)), []).append(path)
+            data.setdefault(self.suite or _recognise_suite(Path(path)), []).append(path)
         for name in _OF_SOME_SUITES:
             if is_given(self, name) and not any(name in SUITES[suite].settings for suite in data):
                 suites = [other for other in SUITES if name in SUITES[other].settings]
@@ -138,8 +138,8 @@ class EvaluateSettings(DeviceSettings):
         return named
 
 
-def _recognised_suite(path: Path) -> str:
-    """Return the suite that what is in a file or folder is for."""
+def _recognise_suite(path: Path) -> str:
+    """Return the first suite that recognises the contents of a file or folder."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --data")
     for name in SUITES:

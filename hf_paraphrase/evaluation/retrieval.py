@@ -2,7 +2,7 @@
 
 A folder has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/SPLIT.tsv` (query,
 document, relevance, below a header). As in BEIR a document is encoded as its title and text, one with the query's own
-id is not ranked, and gains are linear. Beside the encoders stands BM25.
+id is not ranked, and gains are linear. BM25 is a baseline.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
 DEPTH = 1000
-"""Documents that are ranked for a query."""
+"""Number of documents ranked per query."""
 _TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "map": "MAP × 100"}
 
 
 @dataclass(frozen=True, eq=False)
 class RetrievalSet:
-    """Texts of documents, and of queries that have a relevant one, by their ids; the judgements of each query."""
+    """Documents, queries with a relevant document, and relevance judgements, all by id."""
 
     name: str
     split: str
@@ -53,7 +53,7 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
             raise InputError(problem, path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
     documents, queries = _read_texts(paths[0]), _read_texts(paths[1])
     relevance: dict[str, dict[str, int]] = {}
-    for line, query, document, grade in _judgements(paths[2]):
+    for line, query, document, grade in _read_judgements(paths[2]):
         if query not in queries or document not in documents:
             unknown = f"query {query}" if query not in queries else f"document {document}"
             raise InputError(f"unknown {unknown}", path=paths[2], line=line, remedy="add its text, or remove the line")
@@ -76,7 +76,7 @@ def _read_texts(path: Path) -> dict[str, str]:
     return texts
 
 
-def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
+def _read_judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
     for line, text in numbered_lines(path):
         fields = text.split("\t")
         if line == 1 and len(fields) == 3 and not fields[2].strip().lstrip("-").isdigit():
@@ -89,7 +89,7 @@ def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
             raise InputError("not a judgement", path=path, line=line, remedy=remedy) from error
 
 
-def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:
+def measure_ranking(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:
     """Compute nDCG@10, recall@100 and average precision of one query, from 0 to 1, as trec_eval defines them.
 
     `ranked` are ids of documents, the best first, and `relevance` has the judged ones, at least one above 0.
@@ -107,8 +107,8 @@ def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> t
 def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
     """Rank the documents for each query by the cosine of the vectors; each distinct text is encoded once.
 
-    A zero vector, of a text without known words, ranks nothing and is not ranked. Relevant documents come last among
-    documents of the same cosine, so that ties never count as hits.
+    A zero vector, of a text without words of the vocabulary, gets no ranking and is in none. Relevant documents come
+    last among documents of the same cosine, so that ties never count as hits.
     """
     sides = (scorer.queries, data.queries), (scorer.documents, data.documents)
     queries, documents = (
@@ -121,7 +121,7 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
     for (query, relevance), rows, own in zip(data.relevance.items(), all_rows, cosines.round(6), strict=True):
         ranked = [(names[row], cosine) for row, cosine in zip(rows, own, strict=True) if row >= 0]
         ranked.sort(key=lambda document: (-document[1], relevance.get(document[0], 0)))
-        rankings.append(_without(query, [name for name, _ in ranked]))
+        rankings.append(_remove_query(query, [name for name, _ in ranked]))
     return rankings
 
 
@@ -129,16 +129,16 @@ def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
     """Rank the documents for each query by their words."""
     names, words = list(data.documents), Bm25(list(data.documents.values()))
     ranked = {query: words.best(text, DEPTH + 1) for query, text in data.queries.items()}
-    return [_without(query, [names[row] for row in rows]) for query, rows in ranked.items()]
+    return [_remove_query(query, [names[row] for row in rows]) for query, rows in ranked.items()]
 
 
-def _without(query: str, ranked: Sequence[str]) -> list[str]:
+def _remove_query(query: str, ranked: Sequence[str]) -> list[str]:
     return [document for document in ranked if document != query][:DEPTH]
 
 
-def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[str]]) -> Scores:
+def _score_rankings(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[str]]) -> Scores:
     measures = [
-        retrieval_measures(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
+        measure_ranking(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
     ]
     record: dict[str, Any] = dict(zip(_TITLES, (100 * np.mean(measures, axis=0)).tolist(), strict=True))
     measurements = tuple(
@@ -150,10 +150,10 @@ def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[
 
 def _read(settings: EvaluateSettings) -> Benchmark:
     data = read_retrieval_set(Path(settings.data[0]), settings.split)
-    bm25 = _scores("BM25", "baseline", data, rank_by_bm25(data))
+    bm25 = _score_rankings("BM25", "baseline", data, rank_by_bm25(data))
     size = f"{len(data.queries):,} queries, {len(data.documents):,} documents"
     return Benchmark(
-        lambda scorer: _scores(scorer.name, scorer.kind, data, rank_by_vectors(scorer, data)),
+        lambda scorer: _score_rankings(scorer.name, scorer.kind, data, rank_by_vectors(scorer, data)),
         inputs=data.paths,
         protocol=f"ranking by cosine, {DEPTH:,} documents per query; measures as in BEIR",
         facts={"queries": len(data.queries), "documents": len(data.documents), "bm25": dict(bm25.record)},

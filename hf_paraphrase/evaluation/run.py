@@ -18,17 +18,17 @@ from ..artefacts.provenance import fingerprint
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
-from .baselines import UNTRAINED_BASELINES, Scorer, scorers, truncated_name
+from .baselines import UNTRAINED_BASELINES, Scorer, name_truncated, open_scorers
 from .evaluate_settings import EvaluateSettings
 from .suite import Benchmark, Scores, Suite
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured of each baseline and each model, in this order; it prints as its tables, Markdown.
+    """The results of each baseline and each model, in this order; it prints as Markdown tables.
 
-    Where the data are for several suites, their names and scores are after each other, and their records below
-    `suites` of the record.
+    With data for several suites, their names and scores are concatenated, and their records are in
+    `record["suites"]`.
     """
 
     suite: str
@@ -51,7 +51,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
     `Dataset` or `DatasetDict`.
 
     Returns:
-        The tables, and the numbers that are in them.
+        The tables and their values.
     """
     with output_file(settings.output, overwrite=settings.overwrite) if settings.output else nullcontext():
         parts = settings.by_suite()
@@ -61,10 +61,10 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
                 check_evaluated_card(folder)
         benchmarks: list[Benchmark] = [SUITES[part.suite or ""].read(part) for part in parts]
         if len(folders) > 1:
-            # A wrong folder at the end of the list is reported before the work begins.
+            # Report a wrong folder at the end of the list before the work begins.
             for folder in folders.values():
-                scorers(folder, device=settings.device, batch_size=settings.batch_size)
-        # Before the work, during which a file may change.
+                open_scorers(folder, device=settings.device, batch_size=settings.batch_size)
+        # Fingerprint the inputs now: a file may change during the work.
         records = [benchmark.record(part) for benchmark, part in zip(benchmarks, parts, strict=True)]
         fingerprints = {
             name: {"sha256": fingerprint(folder)}
@@ -72,15 +72,15 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             if fetched_folder(folder) is not None or Path(folder).is_dir()
         }
         scores: list[list[Scores]] = [[] for _ in benchmarks]
-        for scorer in _scorers(settings, folders):
+        for scorer in _open_scorers(settings, folders):
             for own, benchmark in zip(scores, benchmarks, strict=True):
                 own.append(benchmark.measure(scorer))
         if settings.update_card:
             _update_cards(settings, list(zip(parts, benchmarks, records, scores, strict=True)))
         for record, own in zip(records, scores, strict=True):
             record["results"] = [
-                {"name": item.name, "kind": item.kind, **fingerprints.get(item.name, {}), **item.record}
-                for item in own
+                {"name": each.name, "kind": each.kind, **fingerprints.get(each.name, {}), **each.record}
+                for each in own
             ]
         texts = [benchmark.report(own) for benchmark, own in zip(benchmarks, scores, strict=True)]
         if len(texts) > 1:
@@ -99,32 +99,32 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         return evaluation
 
 
-def _scorers(settings: EvaluateSettings, folders: Mapping[str, str]) -> Iterator[Scorer]:
+def _open_scorers(settings: EvaluateSettings, folders: Mapping[str, str]) -> Iterator[Scorer]:
     """Yield the baselines and the scorers of each model; a single model is in memory."""
     yield from (UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline))
     for name, folder in folders.items():
         options: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
-        yield from scorers(folder, name=name, sizes=settings.truncate_dim, **options)
+        yield from open_scorers(folder, name=name, sizes=settings.truncate_dim, **options)
 
 
 def _update_cards(
     settings: EvaluateSettings,
     measured: Sequence[tuple[EvaluateSettings, Benchmark, Mapping[str, Any], Sequence[Scores]]],
 ) -> None:
-    """Put the tables of each model and the baselines into its card; a suite has one section."""
+    """Write the tables of each model and the baselines into its card, one section per suite."""
     tables: dict[tuple[str, str], str] = {}
     folders = settings.models_by_name()
     for part, benchmark, record, scores in measured:
         suite: Suite = SUITES[part.suite or ""]
         section = "hf-paraphrase evaluate" + ("" if part.suite == "sts" else f": {part.suite}")
-        for item in (item for item in scores if item.kind == "model"):
-            names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
+        for model in (model for model in scores if model.kind == "model"):
+            names = {model.name, *(name_truncated(model.name, size) for size in settings.truncate_dim)}
             own = benchmark.report([other for other in scores if other.kind == "baseline" or other.name in names])
-            key = (item.name, section)
+            key = (model.name, section)
             tables[key] = f"{tables[key]}\n{own}" if key in tables else own
             body = re.sub("^## ", "### ", tables[key], flags=re.MULTILINE)
             text = f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {benchmark.trained}.\n\n{body}"
-            kept = {"kind": f"evaluate-{part.suite}", **record, **item.record}
+            kept = {"kind": f"evaluate-{part.suite}", **record, **model.record}
             name = f"evaluate {benchmark.name or part.suite}"
-            add_results(folders[item.name], name, kept, item.measurements, section=section, text=text)
-            log(f"results in {Path(folders[item.name]) / 'README.md'}")
+            add_results(folders[model.name], name, kept, model.measurements, section=section, text=text)
+            log(f"results in {Path(folders[model.name]) / 'README.md'}")

@@ -1,14 +1,14 @@
 """The suites `sts` and `graded`: correlations of cosines with human scores, and the protocols that average them.
 
-Nothing is trained. The STS benchmark and SICK are among the sets, zero-shot: SentEval's figures of these, for which a
-regression is trained, are another thing. The same cosines give other numbers under other protocols (2012 from 52.9 to
-56.6 for one untrained scorer), so no two are ever averaged:
+Nothing is trained. The STS benchmark and SICK are among the sets, zero-shot: SentEval trains a regression for these
+two, so its figures are not comparable. The same cosines give different figures under different protocols (2012 from
+52.9 to 56.6 for one untrained scorer), so protocols are never averaged:
 
 * `paper`: every set, and the plain mean over the sets of a group (Wieting et al. 2016; Wieting, Mallinson and Gimpel
   2017, section 4).
 * `senteval`: Conneau and Kiela 2018, "SentEval". For each year the correlations of the sets are averaged plainly and
-  weighted by the sets' numbers of scored pairs. 2013 is without SMT, whose sentences may not be passed on. SentEval
-  hands over sentences that Moses has tokenised; here each encoder gets them as they are and tokenises them itself.
+  weighted by the sets' numbers of scored pairs. 2013 lacks SMT, whose sentences may not be redistributed.
+  SentEval passes sentences tokenised by Moses; here each encoder tokenises the raw sentences.
 * `all`: Reimers and Gurevych 2019, "Sentence-BERT", section 4; settled and named by Gao, Yao and Chen 2021, "SimCSE",
   appendix on evaluation settings. The sets of a year are put in one list and Spearman's rho is taken once. The plain
   mean of seven tasks is the usual headline.
@@ -39,33 +39,33 @@ from ..tables import short_names
 from ..vectors.similarity import correlations
 from .baselines import Scorer
 from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
-from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
+from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
 
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
 DEV_MEAN = "STS16 mean"
 
 
-def sets_of_year(year: str, *, smt: bool) -> tuple[str, ...]:
+def list_sets(year: str, *, smt: bool) -> tuple[str, ...]:
     """List the keys of a year's sets; without `smt` 2013 lacks SMT, as in SentEval and its successors."""
     return tuple(f"{year} {name}" for name in STS_TASKS[year] if smt or (year, name) != ("STS13", "SMT"))
 
 
-_TWENTY = tuple(key for year in YEARS[:4] for key in sets_of_year(year, smt=True))
+_TWENTY = tuple(key for year in YEARS[:4] for key in list_sets(year, smt=True))
 
 MEAN_GROUPS: dict[str, tuple[str, ...]] = {
     "22 sets": (*_TWENTY, "SICK test", "Twitter test"),
     "21 sets": (*_TWENTY, "SICK test"),
     "20 sets": _TWENTY,
     "19 sets": tuple(key for key in _TWENTY if key != "STS13 SMT"),
-    **{f"{year} mean": sets_of_year(year, smt=True) for year in YEARS},
+    **{f"{year} mean": list_sets(year, smt=True) for year in YEARS},
 }
-"""Which sets each mean of the papers is over.
+"""The sets of each mean of the papers.
 
 * `22 sets`: the headline of the papers: the 20 sets of SemEval STS 2012–2015, the SICK test and the Twitter test.
-* `21 sets`: those without Twitter.
+* `21 sets`: the same without Twitter.
 * `20 sets`: SemEval STS 2012–2015 only.
-* `19 sets`: those 20 without 2013 SMT, whose sentences are licensed; what most later work can evaluate.
+* `19 sets`: the 20 sets without 2013 SMT, whose sentences are licensed; most later work evaluates these.
 * `STS12 mean` … `STS16 mean`: the sets of one year. STS16 is the development mean, in none of the groups above.
 """
 
@@ -75,7 +75,7 @@ Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 """Sets with their results."""
 
 
-def pooled(sets: Correlations) -> tuple[float, float, str]:
+def correlate_pooled(sets: Correlations) -> tuple[float, float, str]:
     """Correlate the pairs of all sets in one list; return Pearson × 100, Spearman × 100 and a note."""
     return correlations(
         np.concatenate([scored.similarities for scored, _ in sets]),
@@ -83,7 +83,7 @@ def pooled(sets: Correlations) -> tuple[float, float, str]:
     )
 
 
-def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, float, str]:
+def average_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, float, str]:
     """Average the correlations of the sets, perhaps each weighted by its number of pairs."""
     values = [(result["pearson"], result["spearman"]) for _, result in sets]
     weights = [len(scored) if weighted else 1 for scored, _ in sets]
@@ -92,10 +92,10 @@ def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float
     return float(pearson), float(spearman), note
 
 
-def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
+def average_tasks(sets: Correlations) -> tuple[float, float, str]:
     """Average the correlations of the tasks; the sets of a family are one list of pairs."""
     families = dict.fromkeys(scored.graded.family for scored, _ in sets)
-    tasks = [pooled([item for item in sets if item[0].graded.family == family]) for family in families]
+    tasks = [correlate_pooled([pair for pair in sets if pair[0].graded.family == family]) for family in families]
     pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
     return pearson, spearman, "; ".join(dict.fromkeys(task[2] for task in tasks if task[2]))
 
@@ -104,7 +104,7 @@ def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
 class Line:
     """A row of the table of protocols: its sets and its protocol.
 
-    There is no row without any of the sets whose keys are `sets`, nor, if it is `whole`, where one of them is missing.
+    The row is left out if none of its `sets` is present or, if it is `whole`, if any of them is missing.
     """
 
     name: str
@@ -114,23 +114,23 @@ class Line:
     whole: bool = False
 
 
-_WITHOUT_SMT = {year: sets_of_year(year, smt=False) for year in YEARS}
+_WITHOUT_SMT = {year: list_sets(year, smt=False) for year in YEARS}
 _SIX_TASKS = (*(key for keys in _WITHOUT_SMT.values() for key in keys), "STS-B test")
 _SICK = ("SICK train", "SICK trial", "SICK test")
 
 LINES = (
-    *(Line(name, (PAPER,), keys, mean_over_sets) for name, keys in MEAN_GROUPS.items()),
-    *(Line(f"{year} mean", ("senteval",), keys, mean_over_sets) for year, keys in _WITHOUT_SMT.items()),
+    *(Line(name, (PAPER,), keys, average_sets) for name, keys in MEAN_GROUPS.items()),
+    *(Line(f"{year} mean", ("senteval",), keys, average_sets) for year, keys in _WITHOUT_SMT.items()),
     *(
-        Line(f"{year} wmean", ("senteval",), keys, partial(mean_over_sets, weighted=True))
+        Line(f"{year} wmean", ("senteval",), keys, partial(average_sets, weighted=True))
         for year, keys in _WITHOUT_SMT.items()
     ),
-    *(Line(f"{year} all pairs", ("all", "mteb"), keys, pooled) for year, keys in _WITHOUT_SMT.items()),
-    Line("STS-B test", ("all", "mteb"), ("STS-B test",), pooled),
-    Line("SICK test", ("all",), ("SICK test",), pooled),
-    Line("SICK whole", ("mteb",), _SICK, pooled, whole=True),
-    Line("mean of 7", ("all",), (*_SIX_TASKS, "SICK test"), mean_over_tasks, whole=True),
-    Line("mean of 7", ("mteb",), (*_SIX_TASKS, *_SICK), mean_over_tasks, whole=True),
+    *(Line(f"{year} all pairs", ("all", "mteb"), keys, correlate_pooled) for year, keys in _WITHOUT_SMT.items()),
+    Line("STS-B test", ("all", "mteb"), ("STS-B test",), correlate_pooled),
+    Line("SICK test", ("all",), ("SICK test",), correlate_pooled),
+    Line("SICK whole", ("mteb",), _SICK, correlate_pooled, whole=True),
+    Line("mean of 7", ("all",), (*_SIX_TASKS, "SICK test"), average_tasks, whole=True),
+    Line("mean of 7", ("mteb",), (*_SIX_TASKS, *_SICK), average_tasks, whole=True),
 )
 """The table of protocols."""
 
@@ -141,25 +141,25 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
 
 
 def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) -> dict[str, Any]:
-    """Apply the protocol of the papers, and others by their names, to pairs whose similarities are known already.
+    """Apply the protocol of the papers, and others by their names, to scored pairs with similarities.
 
     Returns:
-        `sets`, a result a set with Pearson's r and Spearman's rho × 100; `means` by the names of :data:`MEAN_GROUPS`;
-        `dev_mean`, Pearson × 100 over the STS 2016 sets present, None without any; and `protocols`, of each of the
-        others the lines for which there are sets.
+        `sets`, one result per set with Pearson's r and Spearman's rho × 100; `means` by the names of
+        :data:`MEAN_GROUPS`; `dev_mean`, Pearson × 100 over the STS 2016 sets present, None without any; and
+        `protocols`, for each of the others the rows with data.
     """
     sets: dict[str, tuple[ScoredSet, dict[str, Any]]] = {}
-    for item in scored:
-        graded = item.graded
-        pearson, spearman, note = correlations(item.similarities, graded.scores)
+    for one in scored:
+        graded = one.graded
+        pearson, spearman, note = correlations(one.similarities, graded.scores)
         result = {"name": graded.name, "family": graded.family, "n": len(graded)}
-        sets[graded.key] = (item, {**result, "pearson": pearson, "spearman": spearman, "note": note})
+        sets[graded.key] = (one, {**result, "pearson": pearson, "spearman": spearman, "note": note})
     rows: dict[str, dict[str, Any]] = {protocol: {} for protocol in (PAPER, *protocols)}
     for line in LINES:
-        is_there = (all if line.whole else any)(key in sets for key in line.sets)
+        is_present = (all if line.whole else any)(key in sets for key in line.sets)
         for protocol in line.protocols:
-            if protocol in rows and (is_there or protocol == PAPER):
-                rows[protocol][line.name] = _row(line, sets)
+            if protocol in rows and (is_present or protocol == PAPER):
+                rows[protocol][line.name] = _build_row(line, sets)
     means = rows.pop(PAPER)
     return {
         "sets": [result for _, result in sets.values()],
@@ -169,8 +169,8 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
     }
 
 
-def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Build a row; only a complete one is comparable with published figures, and the label of another says so."""
+def _build_row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Build a row; the label marks an incomplete row, which is not comparable with published figures."""
     present = [key for key in line.sets if key in sets]
     own = [sets[key] for key in present]
     pearson, spearman, note = line.values(own) if own else (None, None, "")
@@ -184,25 +184,25 @@ def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) ->
         "note": note,
         "complete": len(present) == len(line.sets),
     }
-    return {**row, "label": line.name + _present(row)}
+    return {**row, "label": line.name + _describe_missing(row)}
 
 
-def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
-    """List the correlations of every set and of the means over whole groups, for the head of a card.
+def list_sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
+    """List the correlations of every set and of the means over whole groups, for the metadata of a card.
 
-    A mean over some of the sets would be compared with means over all of them; the text of a card has it.
+    An incomplete mean is only in the text of the card: in the metadata it would be compared with complete means.
     """
     measurements = []
     for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
         measured = partial(
             Measurement, "sentence-similarity", metric=f"{key}r", task_name="Semantic textual similarity"
         )
-        for item in result["sets"]:
-            folder, _, split = item["name"].rpartition("/")
-            data = {"dataset": item["family"], "config": item["name"]}
-            if item["family"] == "graded":
+        for own in result["sets"]:
+            folder, _, split = own["name"].rpartition("/")
+            data = {"dataset": own["family"], "config": own["name"]}
+            if own["family"] == "graded":
                 data = {"dataset": folder or split, "split": split if folder else None}
-            measurements.append(measured(value=item[key], name=name, **data))
+            measurements.append(measured(value=own[key], name=name, **data))
         for mean in result["means"].values():
             if mean["complete"]:
                 measurements.append(measured(dataset=mean["name"], value=mean[key], name=f"{name}, mean over sets"))
@@ -210,13 +210,13 @@ def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
 
 
 def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), notes: Sequence[str] = ()) -> str:
-    """Format the sets, if `paper` is asked for, and the lines of protocols as one table, and notes below it.
+    """Format the sets, if `paper` is requested, and the lines of protocols as one table, and notes below it.
 
     Lines of the same sets with the same figures are one row.
     """
-    names = [item.name for item in scores]
+    names = [each.name for each in scores]
     groups: dict[Any, list[tuple[str, list[Row]]]] = {}
-    for protocol, own in _lines([item.record for item in scores], protocols):
+    for protocol, own in _list_lines([each.record for each in scores], protocols):
         is_mean = len(own[0]["sets"] + own[0]["missing"]) > 1
         figures = tuple((row["pearson"], row["spearman"]) for row in own) if is_mean else None
         groups.setdefault((tuple(own[0]["sets"]), figures), []).append((protocol, own))
@@ -225,7 +225,7 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
         best = max((own for _, own in group), key=lambda own: own[0]["complete"])
         label = best[0]["label"] + (", dev" if best[0]["name"] == DEV_MEAN else "")
         marks = dict.fromkeys(
-            f"{protocol}{'' if row['complete'] == best[0]['complete'] else _present(row)}"
+            f"{protocol}{'' if row['complete'] == best[0]['complete'] else _describe_missing(row)}"
             for protocol, (row, *_) in group
         )
         values = [value for row in best for value in (row["pearson"], row["spearman"])]
@@ -244,7 +244,7 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
     absent = [next(iter(keys)) if len(keys) == 1 else f"{name} ({len(keys)} sets)" for name, keys in missing.items()]
     return "\n".join(
         [
-            side_by_side(header, rows, names, "r,rho"),
+            format_side_by_side(header, rows, names, "r,rho"),
             "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
             *(f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1),
             *([f"not found: {', '.join(absent)}"] if absent else []),
@@ -256,7 +256,7 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
     )
 
 
-def _lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
+def _list_lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
     """Yield the lines of the table: the protocol, and the row of each scorer."""
     for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
         key = f"{results[0]['family']} {results[0]['name']}"
@@ -269,7 +269,7 @@ def _lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> It
                 yield protocol, [table[line.name] for table in tables]
 
 
-def _present(row: Mapping[str, Any]) -> str:
+def _describe_missing(row: Mapping[str, Any]) -> str:
     return f" ({len(row['sets'])} of {len(row['sets']) + len(row['missing'])} sets)" if row["missing"] else ""
 
 
@@ -286,7 +286,7 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
         with_rows = [name for name in PROTOCOLS if name == PAPER or scores[0].record["protocols"].get(name)]
         return format_sts(scores, settings.protocols or with_rows, notes)
 
-    return _benchmark(
+    return _make_benchmark(
         sts.sets,
         settings.protocols or list(PROTOCOLS),
         inputs=sts.paths,
@@ -296,23 +296,23 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
 
 
 def _read_graded(settings: EvaluateSettings) -> Benchmark:
-    paths = named_folders(settings)
+    paths = name_folders(settings)
     sets = [(name, read_graded_folder(path, settings.split), path) for name, path in paths.items()]
     named = [
         replace(graded, name=f"{name}/{graded.name.rpartition('/')[2]}" if path.is_dir() else name)
         for name, graded, path in sets
     ]
-    return _benchmark(
+    return _make_benchmark(
         named, (), inputs=list(paths.values()), report=format_sts, name=f"graded {' '.join(paths)}/{settings.split}"
     )
 
 
-def _benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about: Any) -> Benchmark:
+def _make_benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about: Any) -> Benchmark:
     def measure(scorer: Scorer) -> Scores:
         of_pairs = scorer.similarity
         scored = score_with_similarity(of_pairs, sets) if of_pairs else score_with_encoder(scorer.encode, sets)
         result = evaluate_scored(scored, protocols)
-        return Scores(scorer.name, scorer.kind, result, tuple(sts_measurements(result)))
+        return Scores(scorer.name, scorer.kind, result, tuple(list_sts_measurements(result)))
 
     protocol = "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets"
     return Benchmark(measure, protocol=protocol, **about)

@@ -1,4 +1,4 @@
-"""What a suite is: data that is read once, scorers that are measured on it one by one, and tables of all of them.
+"""The interface of suites: data that is read once, a measure of each scorer, and tables of all scorers.
 
 A suite of the user is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 Row = tuple[Sequence[str], Sequence[float | None]]
 NOTHING_TRAINED = "nothing was trained on top"
-"""What the card says where only vectors were compared."""
+"""The sentence in the card of a suite that only compares vectors."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What one scorer reached on a benchmark; `kind` as in :class:`~.baselines.Scorer`.
+    """The results of a scorer on a benchmark; `kind` as in :class:`~.baselines.Scorer`.
 
-    `record` has the results as plain values for JSON, and `measurements` the numbers for the head of the card.
+    `record` has the results as plain values for JSON, and `measurements` the values for the metadata of the card.
     """
 
     name: str
@@ -45,11 +45,11 @@ class Scores:
     measurements: tuple[Measurement, ...] = field(default=(), repr=False)
 
 
-def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str], measures: str = "") -> str:
+def format_side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str], measures: str = "") -> str:
     """Format a Markdown table with columns for each scorer.
 
-    Each row has the cells of the `header`, and the values of all scorers in turn. `measures` are what the columns of
-    each scorer are called, separated by commas; a single one has no name.
+    Each row has the cells of the `header`, and the values of all scorers in turn. `measures` names the
+    columns of each scorer, separated by commas.
     """
     first, *others = measures.split(",")
     head = [*header, *(cell for name in short_names(names) for cell in (f"{name} {first}".strip(), *others))]
@@ -57,27 +57,27 @@ def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str
 
 
 def format_measurements(scores: Sequence[Scores]) -> str:
-    """Format the measurements of several scorers as a Markdown table, one line a measurement."""
+    """Format the measurements of several scorers as a Markdown table, one row per measurement."""
     rows = []
-    for place, item in enumerate(scores[0].measurements):
-        data = " ".join(part for part in (item.dataset, item.config, item.split) if part)
-        rows.append(([data, item.name], [each.measurements[place].value for each in scores]))
-    return side_by_side(["data", "measure"], rows, [item.name for item in scores])
+    for index, measured in enumerate(scores[0].measurements):
+        data = " ".join(part for part in (measured.dataset, measured.config, measured.split) if part)
+        rows.append(([data, measured.name], [each.measurements[index].value for each in scores]))
+    return format_side_by_side(["data", "measure"], rows, [each.name for each in scores])
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The data of a suite in memory, and how scorers are measured on it.
+    """The data of a suite in memory, and the measure of scorers on it.
 
     Attributes:
         measure: Measures one scorer.
         inputs: The files and folders that were read.
-        protocol: What is measured, in a line.
-        facts: What the results file says of the data besides.
-        report: Lays out the tables of one or several scorers, ending in a newline.
-        name: What was measured on what; in the provenance of a model a later evaluation of that name replaces this
-            one. The suite's name by default.
-        trained: What the card says was trained on top of the vectors.
+        protocol: The measure in one line.
+        facts: More facts about the data for the results file.
+        report: Formats the tables of one or several scorers, with a newline at the end.
+        name: The name of the evaluation, by default of the suite. In the provenance of a model, a later evaluation
+            replaces one of the same name.
+        trained: The sentence in the card about models that were trained on the vectors.
     """
 
     measure: Callable[[Scorer], Scores]
@@ -109,11 +109,11 @@ class Suite:
     """A row of the registry of suites.
 
     Attributes:
-        read: Checks the settings that are its own, and reads the data.
-        recognise: Tells whether a file or folder is for this suite; the first of the registry that does has it. By
-            default the suite must be named.
+        read: Checks the settings of the suite, and reads the data.
+        recognise: Returns whether a file or folder has data of this suite; the first suite of the registry that
+            recognises data evaluates it. By default the suite must be named.
         several: Whether files and folders are read together; otherwise `read` is called for each of them.
-        settings: Those of the settings of `evaluate` that are not for every suite and that this one has a use for.
+        settings: The settings of `evaluate` that this suite uses and some other suites do not.
         heading: The heading of the section of a card that `--update-card` writes.
     """
 
@@ -128,8 +128,8 @@ class Suite:
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 
-def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
-    """Return the files and folders of data by names that are as long as it takes to distinguish them."""
+def name_folders(settings: EvaluateSettings) -> dict[str, Path]:
+    """Return the files and folders of data by the shortest names that distinguish them."""
     paths = [Path(path) for path in settings.data]
     resolved = [path.resolve() for path in paths]
     whole = [str(path if path.is_dir() else path.with_name(path.name.partition(".")[0])) for path in resolved]

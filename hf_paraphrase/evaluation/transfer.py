@@ -25,7 +25,7 @@ from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
 from ..tables import number
 from .baselines import Scorer
-from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
+from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
 from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray |
 
 
 def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: bool = False) -> list[dict[str, Any]]:
-    """Evaluate an encoder on tasks that are read already; each distinct sentence is encoded once.
+    """Evaluate an encoder on tasks; each distinct sentence is encoded once.
 
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` and `test`
         on; `metrics`: `accuracy` in per cent, and `f1`, of two classes with a test part, or with `macro` the mean over
-        classes; and `majority`, the same of always giving the most frequent class.
+        classes; and `majority`, the metrics of always predicting the most frequent class.
     """
     from sklearn.metrics import f1_score
 
@@ -106,17 +106,17 @@ def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: b
 def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
     """Format the measures of all tasks as a Markdown table, and notes below it."""
     rows = []
-    for place, task in enumerate(scores[0].record["tasks"]):
+    for index, task in enumerate(scores[0].record["tasks"]):
         for name in task["metrics"]:
-            values = [scorer.record["tasks"][place]["metrics"][name] for scorer in scores]
+            values = [scorer.record["tasks"][index]["metrics"][name] for scorer in scores]
             about = [str(task["train"]), str(task["test"]), task["tested_on"], number(task["majority"][name])]
             rows.append(([task["task"], "F1" if name == "f1" else name, *about], values))
     header = ["task", "measure", "train", "test", "tested on", "majority"]
-    table = side_by_side(header, rows, [scorer.name for scorer in scores])
+    table = format_side_by_side(header, rows, [scorer.name for scorer in scores])
     return "\n".join([table, "accuracy and F1 in %; a regression was trained on fixed vectors.", *notes]) + "\n"
 
 
-def _benchmark(
+def _make_benchmark(
     tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bool = False, facts: Mapping[str, Any], **about: Any
 ) -> Benchmark:
     if find_spec("sklearn") is None:
@@ -153,7 +153,7 @@ def _benchmark(
 
 def _read_senteval(settings: EvaluateSettings) -> Benchmark:
     tasks, missing, paths = find_transfer_tasks(Path(settings.data[0]), settings.tasks or TASKS)
-    return _benchmark(
+    return _make_benchmark(
         tasks,
         "Transfer",
         [f"not found: {', '.join(missing)}"] if missing else [],
@@ -174,8 +174,8 @@ def read_labelled_texts(
     return [text or "" for text in table[text_column].to_pylist()], list(map(str, table[label_column].to_pylist()))
 
 
-def _parts_of(source: Path) -> dict[str, Path]:
-    """Find the train part of data and, where there is one, the test part: a file, files in a folder, or splits."""
+def _find_parts(source: Path) -> dict[str, Path]:
+    """Find the train part of data and, if there is one, the test part: a file, files in a folder, or splits."""
     if source.is_file():
         return {"train": source}
     parts = {part: path for part in ("train", "test") for path in sorted(source.glob(f"{part}.*"))[:1]}
@@ -189,8 +189,8 @@ def _parts_of(source: Path) -> dict[str, Path]:
 def _read_texts(settings: EvaluateSettings) -> Benchmark:
     tasks: dict[str, dict[str, Examples]] = {}
     inputs: list[Path] = []
-    for name, source in named_folders(settings).items():
-        parts = _parts_of(source)
+    for name, source in name_folders(settings).items():
+        parts = _find_parts(source)
         columns = settings.text_column, settings.label_column
         read = {part: read_labelled_texts(path, part, *columns) for part, path in parts.items()}
         classes = sorted({label for _, labels in read.values() for label in labels})
@@ -198,7 +198,7 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
             part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()
         }
         inputs += dict.fromkeys(parts.values())
-    return _benchmark(
+    return _make_benchmark(
         tasks,
         "Classification",
         macro=True,

@@ -1,4 +1,4 @@
-"""SentEval's transfer tasks as a table: which source has the examples of each.
+"""SentEval's transfer tasks, and the sources of their examples.
 
 Movie and product reviews (MR: Pang and Lee 2005; CR: Hu and Liu 2004), subjectivity (SUBJ: Pang and Lee 2004) and
 polarity of phrases (MPQA: Wiebe, Wilson and Cardie 2005) have no test part. TREC (Li and Roth 2002) are questions of
@@ -24,7 +24,7 @@ from ..errors import InputError, no_folder
 
 @dataclass(frozen=True)
 class TransferTask:
-    """A row of the table: the source with its configuration, its parts, and its columns of text."""
+    """A transfer task: the source with its configuration, its splits, and its columns of text."""
 
     source: Any
     configuration: str
@@ -62,16 +62,16 @@ class Examples:
 
 def has_transfer_tasks(path: Path) -> bool:
     """Return whether there is a file of a task below a folder."""
-    return path.is_dir() and any(_parts_below(path).values())
+    return path.is_dir() and any(_find_parts(path).values())
 
 
-def _parts_below(folder: Path) -> dict[Any, Sequence[Part]]:
+def _find_parts(folder: Path) -> dict[Any, Sequence[Part]]:
     """Find the parts that each source has below a folder."""
-    found: dict[Any, Sequence[Part]] = {task.source: () for task in TASKS.values()}
-    for source in found:
+    parts: dict[Any, Sequence[Part]] = {task.source: () for task in TASKS.values()}
+    for source in parts:
         with suppress(NothingThereError):
-            found[source] = list(source(data_dir=str(folder)).parts())
-    return found
+            parts[source] = list(source(data_dir=str(folder)).parts())
+    return parts
 
 
 def find_transfer_tasks(
@@ -85,7 +85,7 @@ def find_transfer_tasks(
     """
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
-    wanted, below = set(names), _parts_below(folder)
+    wanted, below = set(names), _find_parts(folder)
     tasks: dict[str, dict[str, Examples]] = {}
     missing: list[str] = []
     paths: list[Path] = []
@@ -96,7 +96,7 @@ def find_transfer_tasks(
         if not parts.keys() >= {*task.splits}:
             missing.append(name)
             continue
-        tasks[name] = {split: _examples(task, parts[split]) for split in task.splits}
+        tasks[name] = {split: _read_examples(task, parts[split]) for split in task.splits}
         paths += [path for split in task.splits for path in parts[split].files]
     if not tasks:
         remedy = "they are files such as rt-polarity.neg and .pos, train_5500.label and TREC_10.label"
@@ -104,7 +104,7 @@ def find_transfer_tasks(
     return tasks, missing, list(dict.fromkeys(paths))
 
 
-def _examples(task: TransferTask, part: Part) -> Examples:
+def _read_examples(task: TransferTask, part: Part) -> Examples:
     tables = list(part.read(LineErrors()))
     if not any(table.num_rows for table in tables):
         raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")

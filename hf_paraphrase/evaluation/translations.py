@@ -14,7 +14,7 @@ from ..encoders.dev_sets.scorer import measure_translation_retrieval
 from ..errors import InputError
 from ..text.normalization import is_blank
 from .baselines import Scorer
-from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
+from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -24,21 +24,21 @@ _MEASURES = ("source_to_target", "target_to_source", "margin_error")
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
-    folders = named_folders(settings)
+    folders = name_folders(settings)
     bitexts: dict[str, list[list[str]]] = {}
     for name, folder in folders.items():
         opened = DataFolder(folder)
         columns = opened.table(choose_split(opened, settings.split), _COLUMNS).columns
         pairs = zip(*(column.to_pylist() for column in columns), strict=True)
-        found = False
+        has_pairs = False
         for source, target, source_lang, target_lang in pairs:
             if is_blank(source or "") or is_blank(target or ""):
                 continue
-            found = True
+            has_pairs = True
             sides = bitexts.setdefault(f"{name} {source_lang or 'und'}-{target_lang or 'und'}", [[], []])
             sides[0].append(source)
             sides[1].append(target)
-        if not found:
+        if not has_pairs:
             raise InputError(f"split `{settings.split}` has no pair of texts", path=folder, remedy="give another")
 
     def measure(scorer: Scorer) -> Scores:
@@ -62,7 +62,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         if len(rows) > 1:
             pairs = sum(len(sides[0]) for sides in bitexts.values())
             rows.append((["mean", str(pairs)], [each.record["means"][key] for each in scores for key in _MEASURES]))
-        text = side_by_side(["bitext", "pairs"], rows, [each.name for each in scores], "→,←,margin error")
+        text = format_side_by_side(["bitext", "pairs"], rows, [each.name for each in scores], "→,←,margin error")
         return f"{text}→, ←: the nearest sentence is a translation (%), from source to target and back.\n"
 
     return Benchmark(

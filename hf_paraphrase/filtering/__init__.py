@@ -12,9 +12,8 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "measures": ["Measure"],
+        "measures": ["Measure", "PairBatch"],
         "measuring": ["Measures", "PairScorer", "add_measures"],
-        "pair_batch": ["PairBatch"],
         "filter_pipeline": ["FilterPipeline", "PairFilter", "choose_rows", "kept_batches"],
         "scoring": ["score"],
         "selections": ["Selection", "apply_selection", "parse_selection"],

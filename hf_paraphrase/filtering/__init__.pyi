@@ -3,9 +3,8 @@
 from hf_paraphrase import score
 
 from .filter_pipeline import FilterPipeline, PairFilter, choose_rows, kept_batches
-from .measures import Measure
+from .measures import Measure, PairBatch
 from .measuring import Measures, PairScorer, add_measures
-from .pair_batch import PairBatch
 from .selections import Selection, apply_selection, parse_selection
 
 __all__ = [

@@ -26,13 +26,13 @@ from .filter_pipeline import (
     RowSelection,
     check_any_left,
     choose_rows,
-    funnel_table,
+    count_pair_tokens,
+    format_funnel,
     kept_batches,
-    tokens_of,
 )
-from .measuring import with_columns
-from .pair_batch import SIDES, sides_of
-from .random_pairs import NOISE, with_random_pairs
+from .measures import SIDES, find_sides
+from .measuring import add_columns
+from .random_pairs import NOISE, add_random_pairs
 
 _REMOVED_BY = "removed_by"
 
@@ -84,12 +84,12 @@ def filter(settings: FilterSettings) -> DataFolder:
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
     makes_random = bool(settings.noise) or settings.negatives is not None
-    if sides_of(schema.names) != SIDES and makes_random:
+    if find_sides(schema.names) != SIDES and makes_random:
         raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
     with ExitStack() as stack:
         # Both outputs are opened first, so that a folder that cannot be written is refused before the work.
-        explained = stack.enter_context(_artefact(settings, settings.explain)) if settings.explain else None
-        artefact = stack.enter_context(_artefact(settings, settings.output))
+        explained = stack.enter_context(_open_artefact(settings, settings.explain)) if settings.explain else None
+        artefact = stack.enter_context(_open_artefact(settings, settings.output))
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             selected = choose_rows(folder, split, settings, bar.update)
         check_any_left(selected, split, folder)
@@ -99,13 +99,13 @@ def filter(settings: FilterSettings) -> DataFolder:
             def kept() -> Iterator[pa.Table]:
                 for table in kept_batches(folder, split, selected.kept, settings):
                     counts["pairs"] += table.num_rows
-                    counts["tokens"] += int(tokens_of(table).sum())
+                    counts["tokens"] += int(count_pair_tokens(table).sum())
                     bar.update(table.num_rows)
                     yield table
 
-            batches, written = kept(), with_columns(schema.empty_table(), settings.columns).schema
+            batches, written = kept(), add_columns(schema.empty_table(), settings.columns).schema
             if makes_random:
-                parts = with_random_pairs(
+                parts = add_random_pairs(
                     pa.concat_tables(batches),
                     noise=settings.noise,
                     seed=settings.seed,
@@ -119,10 +119,10 @@ def filter(settings: FilterSettings) -> DataFolder:
                 written = parts[0].schema
             rows = write_split(artefact.staging, split, batches, written)
         results = {"rows": rows, **counts, "funnel": selected.funnel, "contamination": selected.contamination}
-        artefact.finish(results=results, card=_card(settings, selected, rows, written, counts))
+        artefact.finish(results=results, card=_make_card(settings, selected, rows, written, counts))
         if explained is not None:
             _write_removed(settings, explained, folder, selected)
-    log(funnel_table(selected.funnel).rstrip())
+    log(format_funnel(selected.funnel).rstrip())
     for name, count in sorted(selected.contamination.items()):
         log(f"left out because a sentence is in {name}: {count:,}")
     if left_out := [name for name in folder.splits if name != split]:
@@ -133,7 +133,7 @@ def filter(settings: FilterSettings) -> DataFolder:
     return DataFolder(settings.output)
 
 
-def _artefact(settings: FilterSettings, output: str) -> Artefact:
+def _open_artefact(settings: FilterSettings, output: str) -> Artefact:
     inputs = [settings.pairs, *settings.decontaminate]
     return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
 
@@ -151,12 +151,12 @@ def _write_removed(settings: FilterSettings, artefact: Artefact, folder: DataFol
 
     schema = with_column(folder.schema(settings.split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
     rows = write_split(artefact.staging, settings.split, removed(), schema)
-    card = _card(settings, selected, rows, schema, {"negatives": 0}, "left out")
+    card = _make_card(settings, selected, rows, schema, {"negatives": 0}, "left out")
     artefact.finish(results={"rows": rows, "funnel": selected.funnel}, card=card)
     log(f"{rows:,} removed pairs saved to {settings.explain}; the column {_REMOVED_BY} names the step")
 
 
-def _card(
+def _make_card(
     settings: FilterSettings,
     selected: RowSelection,
     rows: int,
@@ -172,9 +172,9 @@ def _card(
         "split": settings.split,
         "rows": rows,
         "columns": schema.names,
-        "bitext": sides_of(schema.names) != SIDES,
+        "bitext": find_sides(schema.names) != SIDES,
         "counts": counts,
-        "funnel": funnel_table(selected.funnel),
+        "funnel": format_funnel(selected.funnel),
         "checked": [to_path(path).name for path in settings.decontaminate],
         "contamination": selected.contamination,
         "ngrams": settings.decontaminate_ngrams,

@@ -20,12 +20,12 @@ from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
 from ..tables import format_table
 from ..text.words import count_words
-from .measuring import columns_read, measurable_columns, with_columns
-from .pair_batch import SIDES, numeric_column, sides_of
-from .selections import Selection, apply_selection, check_selections, named_selection, parse_selection
+from .measures import SIDES, find_sides, read_numeric
+from .measuring import add_columns, list_columns_to_read, list_measurable_columns
+from .selections import Selection, apply_selection, check_selections, find_selection, parse_selection
 
 _ROW = "__row__"
-_ON_DEMAND = measurable_columns((*SIDES, "source", "log_prob", "num_tokens"))
+_ON_DEMAND = list_measurable_columns((*SIDES, "source", "log_prob", "num_tokens"))
 
 
 @dataclass(kw_only=True)
@@ -89,7 +89,7 @@ class PairFilter(BatchFunction):
     decontaminator: Decontaminator | None = None
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Return the pairs that pass, with the counts of a filter as far as they are of single pairs."""
+        """Return the pairs that pass, and the number of pairs left after each step."""
         report: Report = {"funnel": {}, "contamination": {}}
         left = table
         for step, left in self.passing(table, report):
@@ -99,9 +99,9 @@ class PairFilter(BatchFunction):
 
     def passing(self, table: pa.Table, report: Report) -> Iterator[tuple[str, pa.Table]]:
         """Yield the name of each step and the pairs that pass it; add the counts of decontamination."""
-        first = [named_selection("different", "not identical")] if self.drop_identical else []
+        first = [find_selection("different", "not identical")] if self.drop_identical else []
         selections = list(dict.fromkeys([*first, *map(parse_selection, self.keep)]))
-        table = with_columns(table, [column for selection in selections for column in selection.columns])
+        table = add_columns(table, [column for selection in selections for column in selection.columns])
         yield "read", table
         for selection in selections:
             table = table.filter(pa.array(apply_selection(selection, table)))
@@ -134,7 +134,7 @@ class RowSelection:
         self.funnel[step] = self.funnel.get(step, 0) + len(rows)
 
 
-def funnel_table(funnel: Mapping[str, int]) -> str:
+def format_funnel(funnel: Mapping[str, int]) -> str:
     """Format a funnel as a Markdown table: pairs left, pairs removed by the step, and the percentage left."""
     rows = []
     previous = first = next(iter(funnel.values()), 0)
@@ -159,16 +159,16 @@ def check_any_left(selected: RowSelection, split: str, folder: DataFolder) -> No
 def choose_rows(
     folder: DataFolder, split: str, steps: FilterPipeline, progress: Progress = no_progress
 ) -> RowSelection:
-    """Take the steps of a filter and returns which rows are left."""
+    """Apply the steps of a filter, and return the rows that are left."""
     schema = folder.schema(split)
-    sides = sides_of(schema.names)
+    sides = find_sides(schema.names)
     folder.require(*sides, *(["rank"] if steps.one_per_reference is not None else []), split=split)
     check_selections(steps.selections, schema)
     keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.decontaminator(*sides))
     selected = RowSelection(np.zeros(folder.count(split), dtype=np.uint16))
     parts: list[dict[str, np.ndarray]] = []
     start = 0
-    wanted = {*sides, "id", *columns_read(steps.columns, schema.names)}
+    wanted = {*sides, "id", *list_columns_to_read(steps.columns, schema.names)}
     for record_batch in folder.batches(split, [name for name in schema.names if name in wanted]):
         rows = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
@@ -178,51 +178,51 @@ def choose_rows(
             selected.add(step, left.column(_ROW).to_numpy())
             table = left
         add_report(selected.contamination, report.get("contamination", {}))
-        parts.append(_numbers(table, steps))
+        parts.append(_collect_columns(table, steps))
         progress(record_batch.num_rows)
     if parts:
         _compare_rows({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, steps, selected)
     return selected
 
 
-def _numbers(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
+def _collect_columns(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
     """Return the row numbers and, as the steps that compare rows need them, reference, rank and tokens."""
-    numbers = {_ROW: table.column(_ROW).to_numpy()}
+    columns = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
-        texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
+        texts = table.column(find_sides(table.schema.names)[0]).to_pylist()
         ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
         # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
-        numbers["reference"] = np.array([hash(pair) for pair in zip(ids, texts, strict=True)], dtype=np.int64)
-        numbers["rank"] = numeric_column(table, "rank")
+        columns["reference"] = np.array([hash(pair) for pair in zip(ids, texts, strict=True)], dtype=np.int64)
+        columns["rank"] = read_numeric(table, "rank")
     if steps.max_tokens is not None:
-        numbers["tokens"] = tokens_of(table)
-    return numbers
+        columns["tokens"] = count_pair_tokens(table)
+    return columns
 
 
-def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterPipeline, selected: RowSelection) -> None:
+def _compare_rows(columns: dict[str, np.ndarray], steps: FilterPipeline, selected: RowSelection) -> None:
     """Apply the steps that compare rows."""
 
-    def take(step: str, places: np.ndarray | slice) -> None:
-        nonlocal numbers
-        numbers = {name: values[places] for name, values in numbers.items()}
-        selected.add(step, numbers[_ROW])
+    def take(step: str, positions: np.ndarray | slice) -> None:
+        nonlocal columns
+        columns = {name: values[positions] for name, values in columns.items()}
+        selected.add(step, columns[_ROW])
 
     if steps.one_per_reference is not None:
-        best = lowest_of_each(numbers["reference"], numbers["rank"])
+        best = choose_lowest(columns["reference"], columns["rank"])
         take(f"one per reference ({steps.one_per_reference})", best)
     if steps.first is not None:
         take(f"first {steps.first}", slice(steps.first))
     if steps.max_tokens is not None:
         # The pair that reaches the number counts (Sjöblom, Creutz and Aulamo 2018, sections 3.2 and 4.3).
-        reached = int(np.searchsorted(np.cumsum(numbers["tokens"]), steps.max_tokens)) + 1
+        reached = int(np.searchsorted(np.cumsum(columns["tokens"]), steps.max_tokens)) + 1
         take(f"first {steps.max_tokens} tokens", slice(reached))
     if steps.sample is not None:
-        rows = numbers[_ROW]
+        rows = columns[_ROW]
         drawn = draw_shared(rows, steps.sample, len(selected.passed), steps.seed)
         take(f"sample {steps.sample}", np.searchsorted(rows, drawn))
 
 
-def lowest_of_each(references: np.ndarray, values: np.ndarray) -> np.ndarray:
+def choose_lowest(references: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Choose the row of the lowest value of each reference, ascending; NaN comes last."""
     order = np.argsort(values, kind="stable")
     _, first = np.unique(references[order], return_index=True)
@@ -230,20 +230,20 @@ def lowest_of_each(references: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
-    """Draw rows of a folder of `total` rows, ascending; all of them where they are no more than `size`.
+    """Draw `size` of some rows of a folder of `total` rows, ascending; all if there are fewer.
 
-    The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
-    filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
+    The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. The
+    samples of two filters with the same seed then differ only where the filters differ.
     """
     if size >= len(rows):
         return np.sort(rows)
-    places = np.random.default_rng([seed, 1]).random(total)[rows]
-    return np.sort(rows[np.argpartition(places, size)[:size]])
+    ranks = np.random.default_rng([seed, 1]).random(total)[rows]
+    return np.sort(rows[np.argpartition(ranks, size)[:size]])
 
 
-def tokens_of(table: pa.Table) -> np.ndarray:
+def count_pair_tokens(table: pa.Table) -> np.ndarray:
     """Count the words between white space of each pair, both sides together: (rows,), int64."""
-    sides = sides_of(table.schema.names)
+    sides = find_sides(table.schema.names)
     first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in sides)
     return count_words(first) + count_words(second)
 
@@ -252,4 +252,4 @@ def kept_batches(folder: DataFolder, split: str, kept: np.ndarray, steps: Filter
     """Stream the rows that :func:`choose_rows` keeps, in their order, with the columns computed for the steps."""
     for batch in folder.batches(split, rows=kept):
         if batch.num_rows:
-            yield with_columns(pa.Table.from_batches([batch]), steps.columns)
+            yield add_columns(pa.Table.from_batches([batch]), steps.columns)

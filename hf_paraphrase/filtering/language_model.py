@@ -25,12 +25,12 @@ UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 """The marks of ARPA files. None can be a token: `tokenize` splits at the angle brackets."""
 _BEGIN_ID, _END_ID = 1, 2
 _WORD_BITS = 21
-"""Bits of a word's number: three of them make up a 64-bit key."""
+"""Bits of a word id; three ids form a 64-bit key."""
 _WORD_MASK, _BIGRAM_MASK = (1 << _WORD_BITS) - 1, (1 << 2 * _WORD_BITS) - 1
 _MOST_WORDS = 1 << _WORD_BITS
-"""Words that occur first after so many others are counted as `<unk>`."""
+"""Maximum number of words; words that occur later count as `<unk>`."""
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts where the counts of counts give none: those that `lmplz --discount_fallback` takes."""
+"""Discounts if the counts of counts give none, as in `lmplz --discount_fallback`."""
 
 
 class Estimate(NamedTuple):
@@ -39,8 +39,8 @@ class Estimate(NamedTuple):
     Attributes:
         keys: For each order the packed n-grams, ascending, int64 (n-grams,).
         probabilities: For each order p(w | h) with all lower orders interpolated, float64 (n-grams,).
-        backoffs: For each order but the highest, what the probability given a shorter history is multiplied by
-            where a word was not seen after this n-gram, float64 (n-grams,).
+        backoffs: For each order except the highest, the factor of the probability given a shorter history, for words
+            that were not seen after the n-gram, float64 (n-grams,).
     """
 
     words: list[str]
@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
 class Trigrams(NamedTuple):
     """The trigrams of sentences, packed and ascending, and how often they occur, both int64 (trigrams,).
 
-    `words` has the word of each number; the first three are `<unk>`, `<s>` and `</s>`.
+    `words` has the word of each id; the first three are `<unk>`, `<s>` and `</s>`.
     """
 
     words: list[str]
@@ -62,33 +62,33 @@ class Trigrams(NamedTuple):
 
 def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
     """Count the trigrams of all sentences that have a token; of more than 2²¹ words the last ones are `<unk>`."""
-    numbers = {word: number for number, word in enumerate((UNKNOWN, BEGIN, END))}
+    word_ids = {word: word_id for word_id, word in enumerate((UNKNOWN, BEGIN, END))}
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
 
-    def number_of(word: str) -> int:
-        return numbers.setdefault(word, len(numbers)) if len(numbers) < _MOST_WORDS else numbers.get(word, 0)
+    def get_id(word: str) -> int:
+        return word_ids.setdefault(word, len(word_ids)) if len(word_ids) < _MOST_WORDS else word_ids.get(word, 0)
 
     for block in blocks:
-        sentences = ([_BEGIN_ID, *map(number_of, words), _END_ID] for words in map(tokenize, block) if words)
+        sentences = ([_BEGIN_ID, *map(get_id, words), _END_ID] for words in map(tokenize, block) if words)
         grams = [gram for ids in sentences for gram in zip(ids, ids[1:], ids[2:], strict=False)]
         packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
         parts.append(np.unique(packed, return_counts=True))
-    if len(numbers) == 3:
+    if len(word_ids) == 3:
         problem, remedy = "the text of the language model has no words", "give sentences with words, one per line"
         raise InputError(problem, path=source, remedy=remedy)
-    if len(numbers) == _MOST_WORDS:
+    if len(word_ids) == _MOST_WORDS:
         log(f"{source}: the language model has the first {_MOST_WORDS:,} distinct words; others are {UNKNOWN}")
     keys, counts = map(np.concatenate, zip(*parts, strict=True))
     keys, places = np.unique(keys, return_inverse=True)
-    return Trigrams(list(numbers), keys, np.bincount(places, counts).astype(np.int64))
+    return Trigrams(list(word_ids), keys, np.bincount(places, counts).astype(np.int64))
 
 
-def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Compute what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
+def adjust_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Compute the counts of Kneser-Ney smoothing by order: keys and counts (Chen and Goodman 1998, section 2.7).
 
     Trigrams count as often as they occur. Bigrams and words count as many distinct words as precede them. Bigrams
-    that begin with `<s>` have no predecessor: they count as often as they occur. Keys are
-    ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
+    that begin with `<s>` have no predecessor: they count as often as they occur. Keys are ascending; words have all
+    ids as keys, `<unk>` and `<s>` with count 0.
     """
     words, keys, occurrences = trigrams
     # A sentence has a word, so every bigram that begins one begins a trigram.
@@ -109,15 +109,15 @@ def estimate_discounts(counts: np.ndarray) -> tuple[float, float, float]:
     With n_k the number of n-grams of adjusted count k and Y = n_1 / (n_1 + 2 n_2), D_k = k − (k + 1) Y n_{k+1} / n_k
     for k = 1, 2, 3. Where an n_k of k ≤ 3 is 0, or a D_k is not above 0 and at most k, all three are :data:`FALLBACK`.
     """
-    number = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
-    if (number[1:4] == 0).any():
+    frequencies = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
+    if (frequencies[1:4] == 0).any():
         return FALLBACK
-    share = number[1] / (number[1] + 2 * number[2])
-    first, second, third = (float(k - (k + 1) * share * number[k + 1] / number[k]) for k in (1, 2, 3))
+    y = frequencies[1] / (frequencies[1] + 2 * frequencies[2])
+    first, second, third = (float(k - (k + 1) * y * frequencies[k + 1] / frequencies[k]) for k in (1, 2, 3))
     return (first, second, third) if 0 < first <= 1 and 0 < second <= 2 and 0 < third <= 3 else FALLBACK
 
 
-def _discounts_of(counts: np.ndarray, discounts: tuple[float, float, float]) -> np.ndarray:
+def _select_discounts(counts: np.ndarray, discounts: tuple[float, float, float]) -> np.ndarray:
     return np.array((0.0, *discounts))[np.minimum(counts, 3)]
 
 
@@ -126,21 +126,21 @@ def estimate(trigrams: Trigrams) -> Estimate:
 
         p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
 
-    with a the adjusted counts and h' the history h without its first word. Below the words stands the uniform
-    distribution over all words, `</s>` and `<unk>` but not `<s>`; from it `<unk>` has its probability.
+    with a the adjusted counts and h' the history h without its first word. Words are interpolated with
+    the uniform distribution over all words, `</s>` and `<unk>` but not `<s>`, which gives `<unk>` its probability.
     """
-    adjusted = adjusted_counts(trigrams)
+    adjusted = adjust_counts(trigrams)
     discounts = [estimate_discounts(counts) for _, counts in adjusted]
     keys = [order_keys for order_keys, _ in adjusted]
     words, counts = adjusted[0]
-    total, discount = counts.sum(), _discounts_of(counts, discounts[0])
+    total, discount = counts.sum(), _select_discounts(counts, discounts[0])
     probabilities = [(counts - discount + discount.sum() / (len(words) - 1)) / total]
-    # As `lmplz` has it: the begin mark is given, never predicted.
+    # As in `lmplz`, the begin mark is given, never predicted.
     probabilities[0][_BEGIN_ID] = 1.0
     backoffs = []
     for order, mask in ((2, _WORD_MASK), (3, _BIGRAM_MASK)):
         order_keys, counts = adjusted[order - 1]
-        discount = _discounts_of(counts, discounts[order - 1])
+        discount = _select_discounts(counts, discounts[order - 1])
         histories, begins, sizes = np.unique(order_keys >> _WORD_BITS, return_index=True, return_counts=True)
         totals = np.add.reduceat(counts, begins)
         gammas = np.add.reduceat(discount, begins) / totals
@@ -154,7 +154,7 @@ def estimate(trigrams: Trigrams) -> Estimate:
 
 def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
     """Write a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
-    # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
+    # Atomic: parts of a job that begin together write the same file, and one may read it already.
     with (
         atomic_write(path) as temporary,
         temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
@@ -163,14 +163,14 @@ def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
         file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(model.keys, 1))
         for order in range(1, len(model.keys) + 1):
             file.write(f"\n\\{order}-grams:\n")
-            file.writelines(_lines(model, order))
+            file.writelines(_format_lines(model, order))
         file.write("\n\\end\\\n")
 
 
-def _lines(model: Estimate, order: int) -> Iterator[str]:
+def _format_lines(model: Estimate, order: int) -> Iterator[str]:
     keys = model.keys[order - 1]
     columns = [((keys >> _WORD_BITS * place) & _WORD_MASK).tolist() for place in reversed(range(order))]
-    grams = (" ".join([model.words[number] for number in gram]) for gram in zip(*columns, strict=True))
+    grams = (" ".join([model.words[word_id] for word_id in gram]) for gram in zip(*columns, strict=True))
     probabilities = [f"{value:.7g}" for value in np.log10(model.probabilities[order - 1]).tolist()]
     backoffs = [""] * len(keys)
     if order <= len(model.backoffs):
@@ -193,7 +193,7 @@ def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list
     alone. An empty reference is never drawn.
     """
     lowest = np.empty(0, dtype=np.uint64)
-    for keys, _ in _keyed_references(folder, split, seed):
+    for keys, _ in _hash_references(folder, split, seed):
         lowest = np.unique(np.concatenate([lowest, keys]))[: count + 1]
     if len(lowest) <= count:
         raise InputError(
@@ -202,12 +202,12 @@ def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list
             remedy="hold out fewer, so that pairs are left",
         )
     drawn: dict[str, None] = {}
-    for keys, texts in _keyed_references(folder, split, seed):
+    for keys, texts in _hash_references(folder, split, seed):
         drawn |= dict.fromkeys(compress(texts, are_among(keys, lowest[:count])))
     return list(drawn)
 
 
-def _keyed_references(folder: DataFolder, split: str, seed: int) -> Iterator[tuple[np.ndarray, list[str]]]:
+def _hash_references(folder: DataFolder, split: str, seed: int) -> Iterator[tuple[np.ndarray, list[str]]]:
     """Stream references with the first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
     for batch in folder.batches(split, ["sentence1"]):
         texts = [text for text in batch.column("sentence1").to_pylist() if text]

@@ -1,9 +1,10 @@
-"""Measures applied to tables of pairs: which can be computed, and the batch function that adds their columns."""
+"""Apply measures to tables of pairs: choose measures by the columns of the data, and add their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,41 +16,36 @@ from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
 from ..threads import one_thread
-from .measures import Measure
-from .pair_batch import SIDES, PairBatch, sides_of
+from .measures import SIDES, Measure, PairBatch, find_sides
 
 _ROWS_AT_A_TIME = 2_000
-"""The arrays of so many pairs stay in the processor's caches."""
+"""Rows per batch, whose arrays fit into the processor's caches."""
 
 
-class Measures(Mapping[str, Measure]):
-    """All registered measures with their options filled in.
+class Measures(dict[str, Measure]):
+    """All registered measures by their names.
 
-    They travel to other processes as their options, and load there what they need.
+    Only the options are pickled; each process loads the models that it needs.
 
     Args:
-        **options: Options of the measures by their names; a measure takes those that it has.
+        **options: Options of the measures by their names; each measure takes its own.
     """
 
     def __init__(self, **options: Any) -> None:
         self.given = options
-        self._made: dict[str, Measure] = {}
+        super().__init__((name, self._make(name)) for name in MEASURES)
 
-    def __getitem__(self, name: str) -> Measure:
-        if name not in self._made:
-            kind = MEASURES[name]
-            own = {option: self.given[option] for option in kind.option_names() if option in self.given}
-            self._made[name] = kind(**own)
-        return self._made[name]
+    def _make(self, name: str) -> Measure:
+        kind = MEASURES[name]
+        return kind(**{option: self.given[option] for option in kind.option_names() if option in self.given})
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(MEASURES)
+    def __missing__(self, name: str) -> Measure:
+        # The file of the user that registers this measure was imported after the options were unpickled.
+        self[name] = self._make(name)
+        return self[name]
 
-    def __len__(self) -> int:
-        return len(MEASURES)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"given": self.given, "_made": {}}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Measures, **self.given), ()
 
 
 @dataclass(frozen=True)
@@ -93,8 +89,8 @@ def choose_measures(
     registry.
     """
     measures = measures or Measures()
-    is_bitext = sides_of(present) != SIDES
-    readable = _readable(present)
+    is_bitext = find_sides(present) != SIDES
+    readable = _list_readable_columns(present)
     if not names:
         return [
             name
@@ -115,39 +111,39 @@ def choose_measures(
     return [name for name in measures if name in names]
 
 
-def measurable_columns(present: Sequence[str]) -> list[str]:
+def list_measurable_columns(present: Sequence[str]) -> list[str]:
     """List the numeric columns that can be computed from the columns of a data set without any option."""
     return [
         column
         for measure in Measures().values()
-        if measure.lacks is None and _readable(present) >= set(measure.requires)
+        if measure.lacks is None and _list_readable_columns(present) >= set(measure.requires)
         for column in measure.columns
         if column not in measure.texts
     ]
 
 
-def _readable(present: Sequence[str]) -> set[str]:
+def _list_readable_columns(present: Sequence[str]) -> set[str]:
     """Return the columns that measures can read; the sides of a bitext also count as `sentence1` and `sentence2`."""
-    return {*present} if sides_of(present) == SIDES else {*present, *SIDES}
+    return {*present} if find_sides(present) == SIDES else {*present, *SIDES}
 
 
-def measures_of(columns: Iterable[str]) -> list[str]:
+def find_measures(columns: Iterable[str]) -> list[str]:
     """Return the measures that compute any of `columns`, in the order of the registry."""
     wanted = set(columns)
     return [name for name, measure in Measures().items() if wanted & set(measure.columns)]
 
 
-def columns_read(columns: Iterable[str], present: Sequence[str]) -> set[str]:
+def list_columns_to_read(columns: Iterable[str], present: Sequence[str]) -> set[str]:
     """Return the columns to read for some columns: the columns themselves, or the inputs of their measures."""
     measures = Measures()
     lacking = {column for column in columns if column not in present}
-    return {*columns} - lacking | {column for name in measures_of(lacking) for column in measures[name].requires}
+    return {*columns} - lacking | {column for name in find_measures(lacking) for column in measures[name].requires}
 
 
-def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+def add_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Add the missing ones of some columns to a table of pairs, if they can be measured."""
-    present = _readable(table.schema.names)
-    scored = add_measures(table, measures_of(column for column in columns if column not in present))
+    present = _list_readable_columns(table.schema.names)
+    scored = add_measures(table, find_measures(column for column in columns if column not in present))
     for column in scored.schema.names:
         if column in columns and column not in present:
             table = with_column(table, column, scored.column(column))

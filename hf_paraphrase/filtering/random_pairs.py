@@ -16,15 +16,16 @@ import pyarrow.compute as pc
 from ..data.pair_rows import PairLabels, find_label
 from ..data.schema import with_column
 from ..errors import InputError
+from ..messages import log
 from ..text.hashing import are_among, draw_keys
-from .pair_batch import SIDES
+from .measures import SIDES
 
 LABEL, NOISE = "label", "noise"
 _KEPT = (*SIDES, "lang", LABEL, NOISE)
 _DRAWING_NEGATIVES, _DRAWING_NOISE = 3, 4
 
 
-def with_random_pairs(
+def add_random_pairs(
     pairs: pa.Table,
     *,
     noise: float = 0.0,
@@ -37,20 +38,15 @@ def with_random_pairs(
 
     A random pair is a first sentence with the second sentence of another pair; each second sentence is used once
     among the positives, and once more among the negatives. None is a pair of the data, in either order, and no
-    sentence is paired with itself. What described a pair as a whole (scores, ids, the pivot) is null in a random one.
+    sentence is paired with itself. Columns that describe a pair as a whole (scores, ids, the pivot) are null in random
+    pairs.
 
     Rows get the column `noise`, 1 for a random pair among the positives, where there is noise, and `label`, 1 for
     positives and 0 for negatives, where there are some. `noise` is the fraction of random pairs, drawn with
     `seed`; `negatives` is the seed of the negatives.
     """
-    # Without any label, as in the training part of Opusparcus, a pair is taken for a paraphrase.
-    label = find_label(pairs.column_names)
-    if label is not None and pairs.column(label).null_count < pairs.num_rows:
-        labels = PairLabels(label, class_names, path=None if path is None else str(path)).read(pairs.column(label))
-        if labels.null_count or pc.any(pc.not_equal(labels, 1)).as_py():
-            problem = f"some pairs are no paraphrases by their {label}: random pairs are made from paraphrases only"
-            positive = next(iter(pairs.column(label).filter(pc.equal(labels, 1)).to_pylist()), 1)
-            raise InputError(problem, path=path, remedy=f"leave them out first: --keep '{label}={positive}'")
+    if (label := find_label(pairs.column_names)) is not None:
+        _check_labels(pairs.column(label), label, None if path is None else str(path), class_names)
     first, second = (
         np.concatenate([draw_keys(pc.fill_null(chunk, "")) for chunk in pairs.column(side).chunks]) for side in SIDES
     )
@@ -69,19 +65,36 @@ def with_random_pairs(
     option = "--noise"
     try:
         if len(chosen):
-            rows[chosen] = chosen[random_negatives(first[chosen], second[chosen], seed, (first, second))]
+            rows[chosen] = chosen[draw_negatives(first[chosen], second[chosen], seed, (first, second))]
             is_noise[chosen] = True
-        made = [_exchanged(pairs, rows, is_noise, 1, columns)]
+        made = [_exchange(pairs, rows, is_noise, 1, columns)]
         if negatives is not None:
             option = "--negatives"
-            drawn = rows[random_negatives(first, second[rows], negatives, (first, second))]
-            made.append(_exchanged(pairs, drawn, np.ones(len(rows), bool), 0, columns))
+            drawn = rows[draw_negatives(first, second[rows], negatives, (first, second))]
+            made.append(_exchange(pairs, drawn, np.ones(len(rows), bool), 0, columns))
     except ValueError as error:
         raise InputError(f"{option}: {error}", path=path, remedy="give more pairs") from error
     return made
 
 
-def _exchanged(
+def _check_labels(
+    values: pa.ChunkedArray, label: str, path: str | None, class_names: Mapping[str, Sequence[str]] | None
+) -> None:
+    """Check that all pairs are paraphrases by their labels; a set without any label has paraphrases only."""
+    is_empty = values.null_count == len(values)
+    labels = values if is_empty else PairLabels(label, class_names, path=path).read(values)
+    missing = labels.null_count
+    if missing == len(labels):
+        log(f"no pair has a {label}: all {missing:,} pairs count as paraphrases")
+    elif missing or pc.any(pc.not_equal(labels, 1)).as_py():
+        others = len(labels) - missing - pc.sum(pc.equal(labels, 1)).as_py()
+        problem = f"some pairs are no paraphrases by their {label} ({others:,}) or have none ({missing:,})"
+        positive = next(iter(values.filter(pc.equal(labels, 1)).to_pylist()), 1)
+        remedy = f"random pairs are made from paraphrases only: leave the others out with --keep '{label}={positive}'"
+        raise InputError(problem, path=path, remedy=remedy)
+
+
+def _exchange(
     pairs: pa.Table, rows: np.ndarray, is_random: np.ndarray, label: int, columns: Sequence[str]
 ) -> pa.Table:
     """Give pairs the second sentences of other rows, and the columns of noise and labels."""
@@ -97,42 +110,42 @@ def _exchanged(
     return table
 
 
-def random_negatives(
+def draw_negatives(
     first: np.ndarray, second: np.ndarray, seed: int, known: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """Draw for every pair another second sentence, so that each sentence is used exactly once more.
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
-    of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (the pairs of the
+    of these pairs are paraphrases by accident. Here known paraphrases (the pairs of the
     data and of `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys,
     uint64 (pairs,). Returns for each pair the row of the second sentence it gets, a permutation.
     """
     generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])
     rows = generator.permutation(len(first))
     pairs = [(first, second), known]
-    positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
+    positives = np.concatenate([_combine_keys(*order) for one, two in pairs for order in ((one, two), (two, one))])
     positives.sort()
-    wrong = np.flatnonzero(_known(np.arange(len(rows)), first, second, rows, positives))
+    wrong = np.flatnonzero(_are_paraphrases(np.arange(len(rows)), first, second, rows, positives))
     for _ in range(100):
         # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
         partners = generator.integers(len(first), size=len(wrong))
         for row, partner in zip(wrong, partners, strict=True):
             rows[row], rows[partner] = rows[partner], rows[row]
         moved = np.unique(np.concatenate([wrong, partners]))
-        wrong = moved[_known(moved, first, second, rows, positives)]
+        wrong = moved[_are_paraphrases(moved, first, second, rows, positives)]
         if not len(wrong):
             return rows
     raise ValueError(f"too few distinct sentences for random pairs (number of pairs: {len(first):,})")
 
 
-def _known(
+def _are_paraphrases(
     chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
 ) -> np.ndarray:
     """Return which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
-    return (own == candidates) | are_among(_combined(own, candidates), positives)
+    return (own == candidates) | are_among(_combine_keys(own, candidates), positives)
 
 
-def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _combine_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Mix two keys into one, the order counting."""
     return (first * np.uint64(0x9E3779B97F4A7C15)) ^ (second + np.uint64(0x632BE59BD9B4E019))

@@ -24,8 +24,8 @@ from ..settings import flag, is_given, recipe, seed_setting, setting
 from ..threads import available_cores
 from ..training.devices import CPU
 from .language_model import draw_held_out, train_language_model
+from .measures import SIDES, find_sides
 from .measuring import Measures, PairScorer, choose_measures
-from .pair_batch import SIDES, sides_of
 
 _ARPA = "language_model.arpa"
 _HELD_OUT = "held_out.txt"
@@ -94,20 +94,21 @@ def score(settings: ScoreSettings) -> DataFolder:
     """
     folder = DataFolder(settings.pairs)
     options_given: Any = settings  # with the fields of the measures
-    if options_given.encoder == BUILTIN and sides_of(folder.schema(folder.splits[0]).names) != SIDES:
+    if options_given.encoder == BUILTIN and find_sides(folder.schema(folder.splits[0]).names) != SIDES:
         options_given.encoder = MULTILINGUAL
         log(f"the sides are in two languages: the encoder is {MULTILINGUAL}")
     if settings.language_model_text is not None:
         refuse_records(Path(settings.language_model_text))
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
-    chosen = _chosen(settings, folder, Measures(**options))
+    chosen = _choose_measures(settings, folder, Measures(**options))
     counts = {split: folder.count(split) for split in folder.splits}
     if not any(counts.values()):
         raise InputError("there are no pairs", path=folder.path, remedy="give a folder with pairs")
     for option in (option for measure in MEASURES.values() for option in measure.models):
         if (model := getattr(settings, option)) is not None:
-            model_folder(model)  # fetched, so that it has a fingerprint
+            # A fetched model has a fingerprint. Only a classifier must be of a type of this package.
+            model_folder(model, any_type=option != "classifier")
     with ShardedOutput(
         settings.output,
         settings,
@@ -146,18 +147,18 @@ def score(settings: ScoreSettings) -> DataFolder:
         recorded = {name: value for name, value in settings.record().items() if name != "workers"}
         output.finish(
             results=results,
-            card=_card(settings, made, rows, chosen, estimated),
+            card=_make_card(settings, made, rows, chosen, estimated),
             settings={**recorded, "measures": chosen},
         )
     log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} saved to {settings.output}")
     return DataFolder(settings.output)
 
 
-def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
+def _choose_measures(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
     """Choose the measures by the columns that all splits have."""
-    schemas = [folder.require(*sides_of(folder.schema(split).names), split=split) for split in folder.splits]
+    schemas = [folder.require(*find_sides(folder.schema(split).names), split=split) for split in folder.splits]
     columns = [name for name in schemas[0].names if all(name in schema.names for schema in schemas)]
-    if settings.hold_out is not None and sides_of(columns) != SIDES:
+    if settings.hold_out is not None and find_sides(columns) != SIDES:
         remedy = "give --language-model-text instead"
         raise UsageError("--hold-out is for paraphrase pairs, not for bitext", remedy=remedy)
     chosen = choose_measures(settings.measures, columns, str(folder.path), measures)
@@ -189,7 +190,7 @@ def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, stagin
     return frozenset(held_out)
 
 
-def _card(
+def _make_card(
     settings: ScoreSettings, made: DataFolder, rows: dict[str, int], measures: list[str], estimated: bool
 ) -> Card:
     folder = to_path(settings.pairs)
@@ -199,7 +200,7 @@ def _card(
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
         "splits": [{"name": split, "rows": count} for split, count in rows.items()],
-        "bitext": sides_of(made.schema(next(iter(rows))).names) != SIDES,
+        "bitext": find_sides(made.schema(next(iter(rows))).names) != SIDES,
         "measures": [{"columns": MEASURES[name]().columns, "text": text} for name, text in descriptions.items()],
         "language_model": estimated,
         "held_out": settings.hold_out,

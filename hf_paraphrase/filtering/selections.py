@@ -35,8 +35,8 @@ from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
 from ..text.normalization import normalize_text
 from ..text.words import tokenize
-from .measuring import measurable_columns, measures_of
-from .pair_batch import SIDES, numeric_column, sides_of
+from .measures import SIDES, find_sides, read_numeric
+from .measuring import find_measures, list_measurable_columns
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _OPERATOR = r"<=|>=|==|!=|=|<|>"
@@ -66,12 +66,12 @@ class Selection:
     """One predicate on columns: a comparison of one column with numbers, or a function of the registry.
 
     Attributes:
-        text: What the user wrote.
+        text: The selection as the user wrote it.
         columns: The columns it uses.
-        conditions: Of a comparison one or two pairs of operator and number, the column's value standing on the left.
+        conditions: One or two pairs of operator and number of a comparison, with the column on the left.
         texts: The texts that a column is compared with; None if it can only be compared with numbers.
-        negated: Whether a kept row must have none of the texts.
-        function: Called with the columns; tells which rows are kept, bool (rows,).
+        negated: Whether rows with one of the texts are removed.
+        function: Called with the columns; returns which rows are kept, bool (rows,).
     """
 
     text: str
@@ -107,7 +107,7 @@ def parse_selection(text: str) -> Selection:
     """Parse one selection."""
     name = text.strip()
     if name in SELECTIONS:
-        return named_selection(name)
+        return find_selection(name)
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         return _parse_text_selection(text)
@@ -132,7 +132,7 @@ def _parse_text_selection(text: str) -> Selection:
     return Selection(text.strip(), (match["column"],), texts=tuple(stripped), negated=negated)
 
 
-def named_selection(name: str, text: str | None = None) -> Selection:
+def find_selection(name: str, text: str | None = None) -> Selection:
     """Return a selection of the registry."""
     function = SELECTIONS[name]
     return Selection(text or name, tuple(inspect.signature(function).parameters), function=function)
@@ -140,7 +140,7 @@ def named_selection(name: str, text: str | None = None) -> Selection:
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
     """Check that every selection uses existing or measurable columns, and compares like with like."""
-    sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
+    sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
     for selection in selections:
         wanted_by = f"--keep `{selection.text}`"
         only_numbers = selection.function is None and selection.texts is None
@@ -154,8 +154,8 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
     """Check that columns exist or can be measured."""
-    measurable = measurable_columns(schema.names)
-    sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
+    measurable = list_measurable_columns(schema.names)
+    sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
     for column in (sides.get(column, column) for column in columns):
         if column in schema.names:
             kind = schema.field(column).type
@@ -164,20 +164,20 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
                 raise UsageError(problem, remedy="compare a column of numbers" if numbers else "use another column")
         elif column not in measurable:
             remedy = choice_of(column, [*schema.names, *(name for name in measurable if name not in schema.names)])
-            remedy += "; hf-paraphrase score can add it" * bool(measures_of([column]))
+            remedy += "; hf-paraphrase score can add it" * bool(find_measures([column]))
             raise UsageError(f"{wanted_by}: there is no column {column}", remedy=remedy)
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Return which rows of a table satisfy a selection: bool (rows,)."""
-    sides = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
+    sides = dict(zip(SIDES, find_sides(table.schema.names), strict=True))
     columns = [sides.get(column, column) for column in selection.columns]
     if selection.function is None and is_text(table.schema.field(columns[0]).type):
         return selection.mask(table.column(columns[0]).cast(pa.string()))
-    return selection.mask(*(_values(table, column) for column in columns))
+    return selection.mask(*(_read_values(table, column) for column in columns))
 
 
-def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:
+def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:
     if is_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
-    return numeric_column(table, column)
+    return read_numeric(table, column)

@@ -28,7 +28,7 @@ from ..vectors.faiss_index import FaissIndex, build_faiss_index
 from ..vectors.similarity import unit_row_cosines
 from ..vectors.storage import npy_writer, open_vectors
 from .collections import Collection
-from .scores import Curve, margin_scores, one_to_one_pairs
+from .scores import Curve, compute_margins, match_one_to_one
 
 EncoderPair = tuple[SentenceEncoder, SentenceEncoder]
 """The encoders of the source and the target language, often one."""
@@ -66,7 +66,7 @@ class EncoderPairSettings(Settings):
 
 @dataclass(kw_only=True)
 class CandidateSettings(EncoderPairSettings, DeviceSettings):
-    """How candidates are found."""
+    """Settings of the search for candidates."""
 
     candidates: int = setting(
         "number of candidates per sentence: its nearest sentences in the opposite language", 40, at_least=1
@@ -129,9 +129,9 @@ class MiningRun:
         self._classifiers = dict(classifiers or {})
         self._classified: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
         self._nearest: dict[tuple[str, bool], Neighbors] = {}
-        pairs = _pairs_of(self._neighbors(FILTER, settings.candidates))
+        pairs = _list_pairs(self._neighbors(FILTER, settings.candidates))
         if both_directions:
-            reverse = _pairs_of(self._neighbors(FILTER, settings.candidates, reverse=True))
+            reverse = _list_pairs(self._neighbors(FILTER, settings.candidates, reverse=True))
             pairs = np.unique(np.concatenate([pairs, reverse[:, ::-1]]), axis=0)
         self.source_rows, self.target_rows = np.ascontiguousarray(pairs.T)
 
@@ -142,7 +142,7 @@ class MiningRun:
         if neighbors is None or neighbors[0].shape[1] < min(count, len(self.source if reverse else self.target)):
             queries, corpus = self.vectors[encoders][::-1] if reverse else self.vectors[encoders]
             index = self._folder / f"{encoders}-{reverse}.faiss" if self.settings.approximate else None
-            neighbors = self._nearest[encoders, reverse] = nearest_targets(queries, corpus, wanted, index)
+            neighbors = self._nearest[encoders, reverse] = find_nearest_targets(queries, corpus, wanted, index)
         return neighbors[0][:, :count], neighbors[1][:, :count]
 
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
@@ -178,7 +178,7 @@ class MiningRun:
             for reverse in (False, True)
         )
         means = source_means[self.source_rows], target_means[self.target_rows]
-        return margin_scores(self.cosines(encoders), *means, kind)
+        return compute_margins(self.cosines(encoders), *means, kind)
 
     def probabilities(
         self, classifier: str, rows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -202,7 +202,7 @@ class MiningRun:
     def kept(self, scores: NDArray[np.float64], one_to_one: bool) -> NDArray[np.bool_]:
         """Return which candidates (pairs,) are left by a one-to-one matching; all without it."""
         if one_to_one:
-            return one_to_one_pairs(self.source_rows, self.target_rows, scores)
+            return match_one_to_one(self.source_rows, self.target_rows, scores)
         return np.ones(len(scores), bool)
 
     def are_gold(
@@ -219,7 +219,7 @@ class MiningRun:
         return Curve.of(scores[kept], right, len(gold))
 
 
-def nearest_targets(
+def find_nearest_targets(
     source: NDArray[np.float32], target: NDArray[np.float32], n: int, index: Path | None = None
 ) -> Neighbors:
     """Find the n best targets by cosine for every source (sources, n), -1 where there are fewer.
@@ -241,7 +241,7 @@ def nearest_targets(
     return rows, cosines
 
 
-def _pairs_of(neighbors: Neighbors) -> NDArray[np.int64]:
+def _list_pairs(neighbors: Neighbors) -> NDArray[np.int64]:
     """List queries and their neighbors (pairs, 2)."""
     queries, column = np.nonzero(neighbors[0] >= 0)
     return np.stack([queries, neighbors[0][queries, column]], axis=1)

@@ -114,7 +114,7 @@ class TaskPart:
         return cls.of_files(next((files for files in readings if files[0].is_file()), readings[0]), "bucc")
 
 
-def part_of_bitext(folder: str) -> TaskPart:
+def read_bitext_part(folder: str) -> TaskPart:
     """Hide a third of the pairs of a bitext: the second third lends its sources only, the last its targets only.
 
     Pairs are shuffled; only the first pair of a sentence is used.

@@ -22,8 +22,8 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from .candidates import FILTER, CandidateSettings, MiningRun, open_pair
-from .collections import LAYOUTS, SIDES, TaskPart, part_of_bitext, read_collection, read_gold, write_gold
-from .scores import MARGINS, THRESHOLDS, by_score
+from .collections import LAYOUTS, SIDES, TaskPart, read_bitext_part, read_collection, read_gold, write_gold
+from .scores import MARGINS, THRESHOLDS, order_by_score
 
 _CLASSIFIER = "classifier"
 CLASSIFIER_THRESHOLD = 0.99
@@ -96,8 +96,8 @@ class MiningSettings(CandidateSettings):
         super().check()
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
-                f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
-                if _ending(self.source) == _ending(self.target)
+                f"--tune-on takes the endings of --source and --target, and both are `{_get_ending(self.source)}`"
+                if _get_ending(self.source) == _get_ending(self.target)
                 else "--tune-on cannot name its files: a file ends in .gold",
                 remedy="give the two files different endings, e.g. news.fr and news.en",
             )
@@ -121,10 +121,10 @@ class MiningSettings(CandidateSettings):
         """Return the source, target and gold file of --tune-on; none without it."""
         if self.tune_on is None:
             return ()
-        return tuple(self.tune_on + ending for ending in (_ending(self.source), _ending(self.target), ".gold"))
+        return tuple(self.tune_on + ending for ending in (_get_ending(self.source), _get_ending(self.target), ".gold"))
 
 
-def _ending(path: str) -> str:
+def _get_ending(path: str) -> str:
     suffixes = Path(path).suffixes
     return "".join(suffixes[-2:] if suffixes and suffixes[-1] in COMPRESSED else suffixes[-1:])
 
@@ -153,7 +153,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         tuning_files = [Path(path) for path in settings.tuning_files()]
         tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
         if settings.dev_bitext is not None:
-            tuning_part = part_of_bitext(settings.dev_bitext)
+            tuning_part = read_bitext_part(settings.dev_bitext)
         log(f"{len(source):,} source and {len(target):,} target sentences")
         encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
         classifiers = {}
@@ -165,7 +165,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         if tuning_part is not None:
             sides = tuning_part.source, tuning_part.target
             run = MiningRun(*sides, encoders, work / "tuning", settings, classifiers, both_directions=True)
-            curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
+            curve = run.curve(tuning_part.gold, _score_candidates(settings, run), settings.one_to_one)
             if not curve.right.any():
                 raise InputError(
                     "cannot choose a threshold: the candidates contain no true pair",
@@ -176,10 +176,10 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
             log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on or settings.dev_bitext}")
         sides = source, target
         run = MiningRun(*sides, encoders, work / "collections", settings, classifiers, both_directions=True)
-        scores = _scores(settings, run)
+        scores = _score_candidates(settings, run)
         rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
         rows = rows[scores[rows] >= threshold]
-        rows = rows[by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
+        rows = rows[order_by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
         results: dict[str, Any] = {
             "candidates": len(run.source_rows),
             "pairs": len(rows),
@@ -208,7 +208,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         return results
 
 
-def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
+def _score_candidates(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
     """Compute the scores of the candidates (pairs,)."""
     margin = settings.used_margin
     if settings.classifier is None:

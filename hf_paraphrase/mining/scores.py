@@ -27,7 +27,7 @@ side of Tatoeba have a translation. Rarer translations need a higher threshold, 
 _LEAST_MEAN = 1e-6
 
 
-def margin_scores(
+def compute_margins(
     cosines: NDArray[np.float64],
     source_means: NDArray[np.float64],
     target_means: NDArray[np.float64],
@@ -43,12 +43,14 @@ def margin_scores(
     return cosines - means if kind == "distance" else cosines
 
 
-def by_score(source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
+def order_by_score(
+    source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]
+) -> NDArray[np.int64]:
     """Order pairs (pairs,) by falling score, equal ones by rising source and target."""
     return np.lexsort((target, source, -scores))
 
 
-def one_to_one_pairs(
+def match_one_to_one(
     source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Select pairs by falling score so that no sentence occurs twice.
@@ -58,7 +60,7 @@ def one_to_one_pairs(
     taken = np.zeros(len(scores), bool)
     used_sources: set[int] = set()
     used_targets: set[int] = set()
-    for pair in by_score(source, target, scores):
+    for pair in order_by_score(source, target, scores):
         one, two = int(source[pair]), int(target[pair])
         if one not in used_sources and two not in used_targets:
             used_sources.add(one)
@@ -67,7 +69,7 @@ def one_to_one_pairs(
     return taken
 
 
-def measures(found: int, right: int, gold: int) -> dict[str, Any]:
+def compute_measures(found: int, right: int, gold: int) -> dict[str, Any]:
     """Compute precision, recall and F1 (0 to 1) from the numbers of found, right and gold pairs."""
     return {
         "found": found,
@@ -126,7 +128,7 @@ class Curve:
         return self._measures(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1)
 
     def _measures(self, point: int) -> dict[str, Any]:
-        return measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
+        return compute_measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
 
     def points(self, most: int = 1000) -> list[dict[str, Any]]:
         """List threshold and measure of about `most` points, evenly spread over the recall, with the best F1.

@@ -1,58 +1,54 @@
-"""Paraphrases by a decoder-only model with a chat template, on this machine."""
+"""Paraphrase with a decoder-only model with a chat template, on this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, LogitsProcessorList, PreTrainedModel
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers import LogitsProcessorList
 
-from ..artefacts.files import read_json_object, wrap_load_errors
 from ..artefacts.hub_models import model_folder, model_name
-from ..artefacts.model_loading import check_model_type, load_weights, open_tokenizer_folder
-from ..data.batch_function import Progress, no_progress
+from ..artefacts.model_loading import load_transformers_model, open_tokenizer_folder
 from ..errors import ModelError
-from ..text.normalization import is_blank
-from ..threads import in_threads, one_thread
-from .answers import paraphrases_in
-from .generators import SENTENCE, Candidate, Generator, SamplingOptions, check_prompt
-from .sampling import SeededDraw, until_end
+from .generators import Candidate, ChatGenerator
+from .seq2seq import SeededDraw, cut_at_end
 
 
-class ChatModel(Generator):
+class ChatModel(ChatGenerator):
     """Asks a chat model for paraphrases; each answer is a hypothesis of a beam search or a sample.
 
     Args:
         name: Folder or name on the Hub of a model with a chat template.
         prompt: The message of the user, with `{sentence}`.
         num_beams: Width of the beam search.
-        sampling: Sample with these options instead of a beam search.
-        max_new_tokens: Maximum length of an answer in tokens.
+        **options: Options of :class:`ChatGenerator`.
     """
-
-    writes_freely = True
 
     def __init__(
         self,
         name: str,
         prompt: str,
         *,
-        language: str | None = None,
         num_beams: int = 5,
-        sampling: SamplingOptions | None = None,
-        max_new_tokens: int = 128,
         device: str | None = None,
         bf16: bool = False,
+        **options: Any,
     ) -> None:
-        self.name, self.prompt, self.language = name, check_prompt(prompt), language
-        self.num_beams, self.sampling, self.max_new_tokens = num_beams, sampling, max_new_tokens
+        super().__init__(name, prompt, **options)
+        self.num_beams = num_beams
         folder = model_folder(name, any_type=True)
-        self.model: Any = _load(folder, torch.bfloat16 if bf16 else torch.float32)
+        remedy = "give a chat model, or use --generator seq2seq or round-trip"
+        self.model: Any = load_transformers_model(
+            folder,
+            "AutoModelForCausalLM",
+            kind="decoder-only language model",
+            remedy=remedy,
+            dtype=torch.bfloat16 if bf16 else torch.float32,
+        )
         self.tokenizer: Any = open_tokenizer_folder(folder)
+        if self.model.config.is_encoder_decoder:
+            raise ModelError("the model is not a decoder-only language model", path=folder, remedy=remedy)
         if not self.tokenizer.chat_template:
             remedy = "give a model that was trained on instructions, or use --generator seq2seq or round-trip"
             raise ModelError("the model has no chat template", path=folder, remedy=remedy)
@@ -62,28 +58,16 @@ class ChatModel(Generator):
         self.ends = ends if isinstance(ends, list) else [ends]
         self.model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
-    def candidates(
-        self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
-    ) -> list[list[Candidate] | str]:
-        """Ask for one sentence at a time, so that answers do not depend on the batch."""
-
-        def ask(sentence: str) -> list[Candidate] | str:
-            return "empty source" if is_blank(sentence) else self._answers(sentence, num)
-
-        outcomes = []
-        # On a CPU, each thread processes one sentence.
-        threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
-        with one_thread(), closing(in_threads(ask, sentences, threads)) as answered:
-            for outcome in answered:
-                outcomes.append(outcome)
-                progress(1)
-        return outcomes
+    @property
+    def threads(self) -> int:
+        """The number of sentences processed at a time: on a CPU, one per thread."""
+        return torch.get_num_threads() if self.model.device.type == "cpu" else 1
 
     @torch.inference_mode()
-    def _answers(self, sentence: str, num: int) -> list[Candidate] | str:
-        messages = [{"role": "user", "content": self.prompt.replace(SENTENCE, sentence)}]
+    def answers(self, sentence: str, num: int) -> list[Candidate] | str:
+        """Generate distinct answers, with log-probabilities."""
         ids = self.tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            self.messages(sentence), add_generation_prompt=True, return_tensors="pt", return_dict=True
         )["input_ids"].to(self.model.device)
         longest = getattr(self.model.config, "max_position_embeddings", None)
         if longest and ids.shape[1] + self.max_new_tokens > longest:
@@ -105,11 +89,11 @@ class ChatModel(Generator):
             draw = SeededDraw(self.sampling, ids[0].tolist(), num)
             rows, shared = ids.repeat(num, 1), {**shared, "logits_processor": LogitsProcessorList([draw])}
         sequences = self.model.generate(input_ids=rows, attention_mask=torch.ones_like(rows), **shared)
-        answers = [until_end(row, self.ends) for row in sequences[:, ids.shape[1] :].tolist()]
+        answers = [cut_at_end(row, self.ends) for row in sequences[:, ids.shape[1] :].tolist()]
         distinct = [list(answer) for answer in dict.fromkeys(map(tuple, answers))]
         texts = self.tokenizer.batch_decode(distinct, skip_special_tokens=True)
         log_probs = self._log_probs(ids[0], distinct)
-        candidates: list[Candidate] = []
+        candidates = []
         for text, log_prob, answer in zip(texts, log_probs, distinct, strict=True):
             ended = answer[-1] in self.ends
             # Special tokens within an answer are not in its text, so that the log-probability differs.
@@ -117,7 +101,7 @@ class ChatModel(Generator):
             answered = Candidate(text, is_finished=ended)
             if is_plain:
                 answered = answered._replace(log_prob=log_prob, num_tokens=len(answer) - ended)
-            candidates += paraphrases_in(answered)
+            candidates.append(answered)
         return candidates
 
     def _log_probs(self, prompt: torch.Tensor, answers: Sequence[Sequence[int]]) -> list[float]:
@@ -133,16 +117,3 @@ class ChatModel(Generator):
     def describe(self) -> dict[str, Any]:
         """Return the name of the model and its prompt."""
         return {"model": model_name(self.name), "prompt": self.prompt}
-
-
-def _load(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
-    """Load a decoder-only model from a folder, without third-party code."""
-    path = folder / "config.json"
-    model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
-    check_model_type(folder, [str(model_type)], kind="language model", verb="transformers")
-    with wrap_load_errors("the model", path):
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or getattr(config, "is_encoder_decoder", False):
-        problem = f"a model of type `{str(model_type)[:80]}` is not a decoder-only language model"
-        raise ModelError(problem, path=folder, remedy="give a chat model, or use --generator seq2seq or round-trip")
-    return load_weights(folder, MODEL_FOR_CAUSAL_LM_MAPPING[type(config)], dtype=dtype)

@@ -1,17 +1,25 @@
-"""The contract of generators: sentences go in, candidates for their paraphrases come out."""
+"""The interface of generators, which propose paraphrases of sentences, and the answers of chat models."""
 
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from ..data.batch_function import Progress, no_progress
 from ..errors import InputError
+from ..filtering.measures.models import open_language_identifier
+from ..text.normalization import is_blank
+from ..threads import in_threads, one_thread
 
 ROUND_TRIP, SEQ2SEQ, LLM = GENERATORS = ("round-trip", "seq2seq", "llm")
 API_KEY_VARIABLE = "OPENAI_API_KEY"
@@ -21,6 +29,21 @@ Answer with the paraphrase alone.
 Sentence: {sentence}"""
 SENTENCE = "{sentence}"
 """Placeholder of the sentence in a prompt."""
+_REFUSAL = re.compile(
+    r"(?:i['’]?m (?:very )?sorry\b|sorry, (?:but )?i\b|i apologi[sz]e\b|as an? (?:\w+ )?(?:ai|language model)\b|"
+    r"i(?: am|['’]m) (?:not able|unable|an ai|just an ai)\b|"
+    r"(?:unfortunately, )?i (?:cannot|can['’]?t|can not|won['’]?t|will not|do not|don['’]?t) "
+    r"(?:help|assist|paraphrase|rewrite|rephrase|provide|fulfil|comply|complete|do that|feel comfortable))",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"\W{0,2}(?:paraphrased?(?: sentence)?|(?:rewritten |new )?sentence)\W{0,2}:\W{0,2}\s+", re.IGNORECASE
+)
+_ITEM = re.compile(r"\s*(?:\d{1,2}[.)]|[-*•])\s+")
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`"}
+_SURE = 0.8
+_FEWEST_WORDS = 4
+_REQUESTS_AT_A_TIME = 4
 
 
 class Candidate(NamedTuple):
@@ -120,30 +143,6 @@ class Generator(ABC):
         """Return the description of the generator for the card."""
 
 
-class SharedProgress:
-    """Reports the progress of several phases, each in its own units, as a number of sentences."""
-
-    def __init__(self, progress: Progress, sentences: int, phases: int) -> None:
-        self._progress, self._sentences, self._phases = progress, sentences, phases
-        self._done, self._reported = 0.0, 0
-
-    def phase(self, units: int) -> Progress:
-        """Return the progress function of the next phase, which has `units` steps."""
-
-        def advance(done: int) -> None:
-            self._done += self._sentences / self._phases * done / max(1, units)
-            whole = min(self._sentences, int(self._done + 1e-6))
-            self._progress(whole - self._reported)
-            self._reported = whole
-
-        return advance
-
-    def finish(self) -> None:
-        """Report all sentences as done."""
-        self._progress(self._sentences - self._reported)
-        self._reported = self._sentences
-
-
 def check_prompt(prompt: str, path: str | os.PathLike[str] | None = None) -> str:
     """Return the prompt if it contains `{sentence}`."""
     if SENTENCE not in prompt:
@@ -151,3 +150,117 @@ def check_prompt(prompt: str, path: str | os.PathLike[str] | None = None) -> str
             f"the prompt has no {SENTENCE}", path=path, remedy=f"write {SENTENCE} where the sentence goes"
         )
     return prompt
+
+
+class ChatGenerator(Generator):
+    """Asks a chat model for paraphrases, one sentence at a time, so that answers do not depend on the batch.
+
+    Args:
+        name: Name of the model.
+        prompt: The message of the user, with `{sentence}`.
+        sampling: How tokens are drawn; None for a beam search or the default of an endpoint.
+        max_new_tokens: Maximum length of an answer in tokens.
+    """
+
+    writes_freely = True
+
+    def __init__(
+        self,
+        name: str,
+        prompt: str,
+        *,
+        language: str | None = None,
+        sampling: SamplingOptions | None = None,
+        max_new_tokens: int = 128,
+    ) -> None:
+        self.name, self.prompt, self.language = name, check_prompt(prompt), language
+        self.sampling, self.max_new_tokens = sampling, max_new_tokens
+
+    @property
+    def threads(self) -> int:
+        """The number of sentences processed at a time."""
+        return _REQUESTS_AT_A_TIME
+
+    @abstractmethod
+    def answers(self, sentence: str, num: int) -> list[Candidate] | str:
+        """Return at most `num` answers to a sentence that is not blank, or the reason why there are none."""
+
+    def candidates(
+        self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
+    ) -> list[list[Candidate] | str]:
+        """Extract the paraphrases from the answers to each sentence."""
+
+        def ask(sentence: str) -> list[Candidate] | str:
+            answers = "empty source" if is_blank(sentence) else self.answers(sentence, num)
+            if isinstance(answers, str):
+                return answers
+            return [candidate for answer in answers for candidate in extract_paraphrases(answer)]
+
+        outcomes = []
+        threads = self.threads
+        with one_thread(), closing(in_threads(ask, sentences, threads)) as answered:
+            for outcome in answered:
+                outcomes.append(outcome)
+                progress(1)
+        return outcomes
+
+    def messages(self, sentence: str) -> list[dict[str, str]]:
+        """Return the conversation that asks for paraphrases of a sentence."""
+        return [{"role": "user", "content": self.prompt.replace(SENTENCE, sentence)}]
+
+
+def extract_paraphrases(answer: Candidate) -> list[Candidate]:
+    """Extract the paraphrases of an answer: the items of a list, or the first line.
+
+    Introductions that end in a colon, labels, and surrounding quotation marks are removed. A part of an answer has no
+    log-probability.
+    """
+    lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith(":"):
+        del lines[0]
+    items = [line for line in lines if _ITEM.match(line)]
+    chosen = [_ITEM.sub("", line, count=1) for line in items] if len(items) > 1 else lines[:1]
+    texts = [_strip_quotes(_LABEL.sub("", text, count=1) if _LABEL.match(text) else text) for text in chosen]
+    whole = answer.text.strip()
+    return [
+        answer._replace(text=text)
+        if text == whole
+        else answer._replace(
+            text=text, log_prob=None, num_tokens=None, is_finished=answer.is_finished or len(lines) > 1
+        )
+        for text in texts or [""]
+    ]
+
+
+def _strip_quotes(text: str) -> str:
+    text = text.strip()
+    end = _QUOTES.get(text[:1])
+    inner = text[1:-1]
+    return inner.strip() if end and len(text) > 2 and text.endswith(end) and end not in inner else text
+
+
+def is_refusal(text: str, sentence: str) -> bool:
+    """Return whether a text, but not its sentence, begins like a refusal."""
+    return _REFUSAL.match(text.strip()) is not None and _REFUSAL.match(sentence.strip()) is None
+
+
+def is_other_language(text: str, sentence: str) -> bool:
+    """Return whether the script or, with high probability, the language of a text differs from its sentence.
+
+    Languages are compared in texts of at least four words, if the package py3langid is installed.
+    """
+    scripts = _detect_script(text), _detect_script(sentence)
+    if None not in scripts and scripts[0] != scripts[1]:
+        return True
+    if min(len(text.split()), len(sentence.split())) < _FEWEST_WORDS or find_spec("py3langid") is None:
+        return False
+    classify = open_language_identifier().classify
+    (language, probability), (own, own_probability) = map(classify, (text.lower(), sentence.lower()))
+    return bool(language != own and min(probability, own_probability) >= _SURE)
+
+
+def _detect_script(text: str) -> str | None:
+    """Return the script of most letters by the first word of their Unicode names; None without letters."""
+    names = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    counts = Counter("CJK" if name in {"HIRAGANA", "KATAKANA"} else name for name in names)
+    return max(counts, key=counts.__getitem__, default=None)

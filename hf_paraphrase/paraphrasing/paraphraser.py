@@ -1,4 +1,4 @@
-"""Measures, filters and ranks the candidates of a generator."""
+"""Measure, filter and rank the candidates of a generator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different
 from ..translation.search_settings import BeamSearchConfig
-from .answers import is_other_language, is_refusal
 from .generators import (
     DEFAULT_PROMPT,
     GENERATORS,
@@ -34,6 +33,8 @@ from .generators import (
     Candidate,
     Generator,
     SamplingOptions,
+    is_other_language,
+    is_refusal,
 )
 
 Ngrams = Counter[tuple[str, ...]]
@@ -126,11 +127,11 @@ class Paraphraser(BatchFunction):
     def _open_translator(self, name: str, source_lang: str | None, target_lang: str | None) -> Any:
         from ..translation.loading import load_translation_model
         from ..translation.translator import Translator
-        from .sampling import SamplingTranslator
+        from .seq2seq import SamplingTranslator
 
         prefix = self.task_prefix
         if self.generator != ROUND_TRIP and prefix is None:
-            prefix = configured_prefix(name)
+            prefix = read_prefix(name)
         model, tokenizer = load_translation_model(
             name, device=self.device, source_lang=source_lang, target_lang=target_lang, task_prefix=prefix
         )
@@ -142,8 +143,8 @@ class Paraphraser(BatchFunction):
     @property
     def candidates_asked(self) -> int:
         """Number of candidates to request per sentence."""
-        by_default = self.options.num_beams if self.sampling is None and self.api is None else 2 * self.num
-        return self.num_candidates or by_default
+        is_search = self.sampling is None and self.api is None
+        return self.num_candidates or (self.options.num_beams if is_search else 2 * self.num)
 
     @cached_property
     def used_encoder(self) -> str | None:
@@ -156,13 +157,13 @@ class Paraphraser(BatchFunction):
     def _measures(self) -> Measures:
         return Measures(encoder=self.used_encoder, **({} if self.device is None else {"device": self.device}))
 
-    def _measured(self, pairs: Sequence[Mapping[str, Any]]) -> pa.Table:
+    def _measure(self, pairs: Sequence[Mapping[str, Any]]) -> pa.Table:
         names = ["overlap", "bleu", "edit_distance", *([] if self.used_encoder is None else ["similarity"])]
         return add_measures(pa.Table.from_pylist(pairs, schema=self.opened.schema), names, measures=self._measures)
 
     def check_kept(self) -> None:
         """Check that the columns to keep do not collide with columns of the pairs."""
-        own = {*SENTENCES.names, *self._measured([]).column_names} if self.keep else {}
+        own = {*SENTENCES.names, *self._measure([]).column_names} if self.keep else {}
         for name in self.keep:
             if name in own:
                 raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
@@ -184,20 +185,19 @@ class Paraphraser(BatchFunction):
         for start in range(0, len(texts), _SENTENCES_PER_CALL):
             part = texts[start : start + _SENTENCES_PER_CALL]
             rows = {"id": [str(start + index) for index in range(len(part))], "sentence": part}
-            pairs, _ = self._paraphrase(pa.table(rows, schema=SENTENCES), num or self.num)
+            pairs, _ = self.process(pa.table(rows, schema=SENTENCES), num=num)
             for pair in pairs.to_pylist():
                 paraphrases[int(pair["id"])].append(pair["sentence2"])
         return paraphrases
 
-    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(
+        self, table: pa.Table, progress: Progress = no_progress, num: int | None = None
+    ) -> tuple[pa.Table, Report]:
         """Return the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
 
-        The report has the numbers named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of
+        The report has the counts named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of
         every sentence without a paraphrase and the `reason`.
         """
-        return self._paraphrase(table, self.num, progress)
-
-    def _paraphrase(self, table: pa.Table, num: int, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         rows = table.select(SENTENCES.names).to_pylist()
         sentences = [row["sentence"] or "" for row in rows]
         outcomes = self.opened.candidates(sentences, self.candidates_asked, progress=progress)
@@ -208,7 +208,7 @@ class Paraphraser(BatchFunction):
             for candidate in self._usable(sentences[index], outcome, counts):
                 pair = {"index": index, "id": row["id"], "sentence1": row["sentence"], "sentence2": candidate.text}
                 pairs.append({**pair, **candidate._asdict()})
-        measured = self._measured(pairs)
+        measured = self._measure(pairs)
         kept: list[list[dict[str, Any]]] = [[] for _ in rows]
         for pair, measures in zip(pairs, measured.to_pylist(), strict=True):
             if measures["edit_distance"] < self.min_edit_distance:
@@ -217,7 +217,7 @@ class Paraphraser(BatchFunction):
                 counts["dissimilar"] += 1
             else:
                 kept[pair["index"]].append({**pair, **measures})
-        chosen = [pair for own in kept for pair in rank_diverse(own, num, self.min_similarity)]
+        chosen = [pair for own in kept for pair in rank_diverse(own, num or self.num, self.min_similarity)]
         counts["pairs"] = len(chosen)
         skipped = [
             {"id": row["id"], "reason": outcome if isinstance(outcome, str) else "no candidate is left"}
@@ -243,21 +243,22 @@ class Paraphraser(BatchFunction):
                 distinct.setdefault(text, candidate)
         counts["candidates"] += len(distinct)
         usable = []
+        writes_freely = self.opened.writes_freely
         for text, candidate in distinct.items():
             if text == normalize_words(sentence):
                 counts["copies"] += 1
-            elif self.opened.writes_freely and is_refusal(candidate.text, sentence):
+            elif writes_freely and is_refusal(candidate.text, sentence):
                 counts["refusals"] += 1
             elif is_loop(candidate.text) and not is_loop(sentence):
                 counts["loops"] += 1
-            elif self.opened.writes_freely and is_other_language(candidate.text, sentence):
+            elif writes_freely and is_other_language(candidate.text, sentence):
                 counts["other_language"] += 1
             else:
                 usable.append(candidate)
         return usable
 
 
-def configured_prefix(name: str) -> str:
+def read_prefix(name: str) -> str:
     """Return the prefix in the configuration of a model, by default the empty text."""
     path = model_folder(name, any_type=True) / "config.json"
     return str((read_json_object(path, ModelError) if path.is_file() else {}).get("prefix") or "")
@@ -278,8 +279,8 @@ def rank_diverse(pairs: Sequence[Mapping[str, Any]], num: int, min_similarity: f
         pair, ngrams = entry
         # The difference to the minimum penalises errors, which are barely similar and differ most in wording.
         similarity = pair["similarity"] - min_similarity if "similarity" in pair else 1.0
-        probability, total = _probability_per_token(pair)
-        return probability * similarity * min(distance(ngrams, other) for other in seen), total
+        probability, total = _compute_token_probability(pair)
+        return probability * similarity * min(compute_distance(ngrams, other) for other in seen), total
 
     while left and len(chosen) < num:
         best = max(left, key=value)
@@ -289,7 +290,7 @@ def rank_diverse(pairs: Sequence[Mapping[str, Any]], num: int, min_similarity: f
     return chosen
 
 
-def _probability_per_token(pair: Mapping[str, Any]) -> tuple[float, float]:
+def _compute_token_probability(pair: Mapping[str, Any]) -> tuple[float, float]:
     """Return the geometric mean of the probabilities of the tokens, and the log-probability."""
     if pair.get("round_trip_log_prob") is not None:
         total, tokens = pair["round_trip_log_prob"], pair["num_tokens"] + pair["num_pivot_tokens"] + 2
@@ -306,6 +307,6 @@ def count_ngrams(text: str) -> Ngrams:
     return Counter(word_ngrams(words, 1)) + Counter(word_ngrams(words, 2))
 
 
-def distance(one: Ngrams, other: Ngrams) -> float:
+def compute_distance(one: Ngrams, other: Ngrams) -> float:
     """Return 1 − the Dice coefficient of two counts, from 0 to 1."""
     return 1.0 - 2.0 * (one & other).total() / max(1, one.total() + other.total())

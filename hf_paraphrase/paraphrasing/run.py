@@ -131,18 +131,6 @@ class GeneratorSettings(SearchJobSettings):
         """The models that are read on this machine."""
         return [] if self.api_base is not None else self.models
 
-    def generator_fields(self) -> dict[str, Any]:
-        """Return the fields of a :class:`Paraphraser` that describe the generator."""
-        same = ("generator", "language", "pivots", "task_prefix", "num_candidates", "max_new_tokens")
-        fields: dict[str, Any] = {name: getattr(self, name) for name in same}
-        if self.do_sample or self.api_base is not None:
-            fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
-        if self.api_base is not None:
-            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
-        if self.prompt is not None:
-            fields["prompt"] = _read_prompt(Path(self.prompt))
-        return fields
-
 
 def _read_prompt(path: Path) -> str:
     try:
@@ -187,10 +175,23 @@ class ParaphraseSettings(GeneratorSettings):
 
     def paraphraser(self, device: str | None) -> Paraphraser:
         """Return the batch function of these settings."""
-        names = ("num", "encoder", "min_similarity", "min_edit_distance")
-        given = {name: getattr(self, name) for name in names} | self.generator_fields()
-        options = self.options(device, num_return_sequences=self.num_beams)
-        return Paraphraser(tuple(self.models), options=options, device=device, keep=tuple(self.keep_columns), **given)
+        same = ("num", "generator", "language", "task_prefix", "num_candidates", "max_new_tokens")
+        same += ("encoder", "min_similarity", "min_edit_distance")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in same}
+        if self.do_sample or self.api_base is not None:
+            fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
+        if self.api_base is not None:
+            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
+        if self.prompt is not None:
+            fields["prompt"] = _read_prompt(Path(self.prompt))
+        return Paraphraser(
+            tuple(self.models),
+            options=self.options(device, num_return_sequences=self.num_beams),
+            pivots=tuple(self.pivots),
+            device=device,
+            keep=tuple(self.keep_columns),
+            **fields,
+        )
 
 
 def paraphrase(
@@ -219,11 +220,11 @@ def paraphrase(
     folders = [Path(name) for name in [*checked.local_models, *filter(None, [checked.encoder])]]
     files = sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir())
     times = tuple((str(path), path.stat().st_mtime_ns) for path in files)
-    return _kept_open(checked.paraphraser(checked.device), times)(sentences)
+    return _keep_open(checked.paraphraser(checked.device), times)(sentences)
 
 
 @functools.lru_cache(maxsize=1)
-def _kept_open(paraphraser: Paraphraser, file_times: tuple[tuple[str, int], ...]) -> Paraphraser:
+def _keep_open(paraphraser: Paraphraser, file_times: tuple[tuple[str, int], ...]) -> Paraphraser:
     """Return the paraphraser of the last call, with its open models, if its fields and files are the same."""
     return paraphraser
 
@@ -259,7 +260,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
             return DataFolder(output.target)
         output.begin()
         try:
-            sentences = _sentences(settings, output.work)
+            sentences = _write_sentences(settings, output.work)
         except HfParaphraseError:
             output.discard()
             raise
@@ -293,20 +294,20 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     return DataFolder(output.target)
 
 
-def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
+def _write_sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
     """Return the folder of the numbered sentences; write it if necessary."""
     folder = work / "sentences"
     if folder.is_dir():
         return DataFolder(folder)
-    schema, tables = _opened(settings)
+    schema, tables = _open_input(settings)
     temporary = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}")
-    write_split(temporary, "train", _numbered(tables, schema, settings.max_sentences), schema)
+    write_split(temporary, "train", _number_rows(tables, schema, settings.max_sentences), schema)
     with suppress(OSError):  # another part of the job was faster
         temporary.rename(folder)
     return DataFolder(folder)
 
 
-def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def _open_input(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Open the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
     path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
     if path.is_file() and kind_of_rows(path) is None:
@@ -321,7 +322,7 @@ def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]
     return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
 
 
-def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
+def _number_rows(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
     """Number rows from 0, up to a maximum."""
     count = 0
     for table in tables:

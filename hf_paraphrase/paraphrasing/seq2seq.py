@@ -1,20 +1,39 @@
-"""Paraphrases by sequence-to-sequence models: one trained to paraphrase, or translation there and back."""
+"""Paraphrase with sequence-to-sequence models, trained to paraphrase or to translate there and back.
+
+The draws of sampling depend on the sentence and the seed alone, not on the batch or the shard.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from transformers import (
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from ..artefacts.hub_models import model_name
 from ..data.batch_function import Progress, no_progress
 from ..errors import UsageError
 from ..text.normalization import normalize_words
+from ..translation.beam_search import Hypothesis
 from ..translation.bitext import are_different
+from ..translation.forced_decoding import hypothesis_scores, padded_sources
+from ..translation.loading import decoder_prefix_ids, eos_token_ids, target_limit
+from ..translation.search_settings import BeamSearchConfig
 from ..translation.translator import Translator
-from .generators import ROUND_TRIP_PARAPHRASES, Candidate, Generator, SharedProgress
+from .generators import ROUND_TRIP_PARAPHRASES, Candidate, Generator, SamplingOptions
 
 OpenTranslator = Callable[[str, str | None, str | None], Translator]
 """Opens the model of a name for a source and a target language."""
@@ -36,14 +55,14 @@ class Seq2SeqParaphraser(Generator):
     def candidates(
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
-        """Search for paraphrases, or samples them."""
-        nbest_lists = self.translator.nbest_lists(sentences, self.language, progress=progress)
-        return [
-            nbest
-            if isinstance(nbest, str)
-            else [Candidate(result.text, result.log_prob, result.num_tokens) for result in nbest[:num]]
-            for nbest in nbest_lists
-        ]
+        """Search for paraphrases, or sample them."""
+        outcomes: list[list[Candidate] | str] = []
+        for nbest in self.translator.nbest_lists(sentences, self.language, progress=progress):
+            if isinstance(nbest, str):
+                outcomes.append(nbest)
+            else:
+                outcomes.append([Candidate(found.text, found.log_prob, found.num_tokens) for found in nbest[:num]])
+        return outcomes
 
     def describe(self) -> dict[str, Any]:
         """Return the name of the model and its prefix."""
@@ -108,25 +127,24 @@ class RoundTrips(Generator):
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
         """Translate there and back, `num` translations in each direction."""
-        shared = SharedProgress(progress, len(sentences), 2 * len(self.trips))
+        phase = _share_progress(progress, len(sentences), 2 * len(self.trips))
         merged: list[dict[str, tuple[float, Candidate]]] = [{} for _ in sentences]
         reasons = ["no translation comes back"] * len(sentences)
         for trip in self.trips:
             forward = trip.forward.nbest_lists(
-                sentences, trip.forward.model.config.source_lang, progress=shared.phase(len(sentences))
+                sentences, trip.forward.model.config.source_lang, progress=phase(len(sentences))
             )
-            pivots = list(dict.fromkeys(pivot.text for nbest in map(_listed, forward) for pivot in nbest[:num]))
-            backward = trip.backward.nbest_lists(pivots, trip.pivot, progress=shared.phase(len(pivots)))
-            returned = dict(zip(pivots, map(_listed, backward), strict=True))
+            pivots = list(dict.fromkeys(pivot.text for nbest in map(_as_list, forward) for pivot in nbest[:num]))
+            backward = trip.backward.nbest_lists(pivots, trip.pivot, progress=phase(len(pivots)))
+            returned = dict(zip(pivots, map(_as_list, backward), strict=True))
             for index, nbest in enumerate(forward):
                 if isinstance(nbest, str):
                     reasons[index] = nbest
-                for pivot in _listed(nbest)[:num]:
+                for pivot in _as_list(nbest)[:num]:
                     for back in returned[pivot.text][:num]:
                         log_prob = pivot.log_prob + back.log_prob - math.log(len(self.trips))
                         origin = pivot.text, trip.pivot, log_prob, pivot.num_tokens
                         _merge(merged[index], Candidate(back.text, back.log_prob, back.num_tokens, *origin))
-        shared.finish()
         return [
             [candidate for _, candidate in own.values()] or reason for own, reason in zip(merged, reasons, strict=True)
         ]
@@ -138,7 +156,32 @@ class RoundTrips(Generator):
         return {"trips": [list(trip) for trip in zip(names[::2], names[1::2], pivots, strict=True)]}
 
 
-def _listed(nbest: Any) -> list[Any]:
+def _share_progress(progress: Progress, sentences: int, phases: int) -> Callable[[int], Progress]:
+    """Return a function that makes the progress function of the next phase from its number of steps.
+
+    Together the phases report every sentence once.
+    """
+    begun = reported = 0
+
+    def phase(steps: int) -> Progress:
+        nonlocal begun
+        begun, done, size = begun + 1, 0 if steps else 1, max(1, steps)
+
+        def advance(count: int) -> None:
+            nonlocal done, reported
+            done += count
+            total = sentences * ((begun - 1) * size + done) // (phases * size)
+            progress(total - reported)
+            reported = total
+
+        if not steps:
+            advance(0)
+        return advance
+
+    return phase
+
+
+def _as_list(nbest: Any) -> list[Any]:
     return [] if isinstance(nbest, str) else nbest
 
 
@@ -163,3 +206,88 @@ def _merge(merged: dict[str, tuple[float, Candidate]], new: Candidate) -> None:
         total = float(np.logaddexp(old.round_trip_log_prob or 0.0, total))
     if key:
         merged[key] = best, kept._replace(round_trip_log_prob=total)
+
+
+class SeededDraw(LogitsProcessor):
+    """Draws one token per row and leaves only this token possible, so that a greedy search samples.
+
+    Row i takes its random numbers from a generator of its own, seeded with the seed, the sentence and i.
+    """
+
+    def __init__(self, options: SamplingOptions, token_ids: Sequence[int], rows: int) -> None:
+        self.warpers = LogitsProcessorList()
+        if options.temperature != 1.0:
+            self.warpers.append(TemperatureLogitsWarper(options.temperature))
+        if options.top_k:
+            self.warpers.append(TopKLogitsWarper(options.top_k))
+        if options.top_p < 1.0:
+            self.warpers.append(TopPLogitsWarper(options.top_p))
+        key = int.from_bytes(hashlib.blake2b(np.asarray(token_ids, "<i8").tobytes(), digest_size=8).digest())
+        self.generators = [np.random.default_rng([options.seed, key, row]) for row in range(rows)]
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.Tensor) -> torch.Tensor:
+        """Return scores (rows, vocabulary) of 0 for the drawn tokens and −∞ for all others."""
+        probabilities = self.warpers(input_ids, scores.float()).softmax(-1).cpu().double()
+        sums = probabilities.cumsum(-1)
+        uniform = torch.tensor([[generator.random()] for generator in self.generators], dtype=torch.float64)
+        drawn = torch.searchsorted(sums, uniform * sums[:, -1:], right=True)
+        # Rounding must not lead to a token of probability 0 behind the last possible one.
+        last = (probabilities > 0).long().cumsum(-1).argmax(-1, keepdim=True)
+        only = torch.full_like(scores, -math.inf)
+        return only.scatter(-1, torch.minimum(drawn, last).to(scores.device), 0.0)
+
+
+class SamplingTranslator(Translator):
+    """A translator that samples its translations; `num_return_sequences` of the options is the number of samples."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        options: BeamSearchConfig,
+        sampling: SamplingOptions,
+    ) -> None:
+        super().__init__(model, tokenizer, dataclasses.replace(options, bf16=False, num_beams=1))
+        self.sampling = sampling
+
+    def search_batch(self, input_ids: list[list[int]], references: Any) -> list[list[Hypothesis] | str]:
+        """Sample translations of each source, most probable first; one source at a time, without padding."""
+        return [self._samples(ids) for ids in input_ids]
+
+    @torch.inference_mode()
+    def _samples(self, ids: list[int]) -> list[Hypothesis] | str:
+        model: Any = self.model
+        num, lead = self.options.num_return_sequences, len(decoder_prefix_ids(model))
+        ends = eos_token_ids(model, self.tokenizer)
+        longest = math.floor(self.options.max_length_ratio * len(ids))
+        limit = max(1, min(longest, target_limit(model) or longest))
+        sources, mask = padded_sources(model, self.tokenizer, [ids])
+        sequences = model.generate(
+            input_ids=sources.repeat(num, 1),
+            attention_mask=mask.repeat(num, 1),
+            num_beams=1,
+            do_sample=False,
+            max_new_tokens=limit + lead - 1,
+            max_length=None,
+            logits_processor=LogitsProcessorList([SeededDraw(self.sampling, ids, num)]),
+        )[:, lead:].tolist()
+        distinct = dict.fromkeys(tuple(cut_at_end(row, ends)) for row in sequences)
+        ended = [list(subwords) for subwords in distinct if subwords and subwords[-1] in ends]
+        if not ended:
+            return "no translation ends within the length limit"
+        scores = hypothesis_scores(model, sources, mask, [0] * len(ended), ended)
+        texts = self.tokenizer.batch_decode([subwords[:-1] for subwords in ended], skip_special_tokens=True)
+        hypotheses = [
+            Hypothesis(text.strip(), log_prob, len(subwords) - 1, True)
+            for text, log_prob, subwords in zip(texts, scores, ended, strict=True)
+            if text.strip()
+        ]
+        best = {one.text: one for one in sorted(hypotheses, key=lambda one: one.log_prob)}
+        ranked = sorted(best.values(), key=lambda one: -one.log_prob)
+        return ranked or "the model's translation is empty"
+
+
+def cut_at_end(token_ids: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """Cut token ids after the first end token."""
+    end = next((index for index, token in enumerate(token_ids) if token in ends), len(token_ids))
+    return list(token_ids[: end + 1])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.paraphrasing.paraphraser import count_ngrams, distance
+from hf_paraphrase.paraphrasing.paraphraser import compute_distance, count_ngrams
 
 print("| generator | kept | similarity | edit distance | diversity | example |\n|---|--:|--:|--:|--:|---|")
 for folder in sys.argv[1:]:
@@ -18,7 +18,7 @@ for folder in sys.argv[1:]:
     table = DataFolder(folder).table().to_pandas()
     means = table[["similarity", "edit_distance"]].mean()
     texts = table.groupby("id")["sentence2"].apply(lambda group: list(map(count_ngrams, group)))
-    diversity = np.mean([distance(*pair) for ngrams in texts for pair in combinations(ngrams, 2)])
+    diversity = np.mean([compute_distance(*pair) for ngrams in texts for pair in combinations(ngrams, 2)])
     cells = [f"{value:.2f}" for value in (results["pairs"] / max(1, results["candidates"]), *means, diversity)]
     example = " → ".join(table[["sentence1", "sentence2"]].iloc[0]) if len(table) else "–"
     print(f"| {folder} | {' | '.join(cells)} | {example} |")

@@ -44,7 +44,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.dev_sets import pair_sets
 from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
+from hf_paraphrase.evaluation.paraphrase import predict_paraphrases
 from hf_paraphrase.training.verdicts import bootstrap_means
 from hf_paraphrase.vectors.similarity import cosine_similarities
 from neighbours import Neighbours

@@ -13,10 +13,9 @@ from tiny_training import on_cpu
 from hf_paraphrase.classification.classifier import (
     ClassifierInputs,
     ReferenceScorer,
-    reference_probabilities,
+    compute_reference_probabilities,
     tokenize,
 )
-from hf_paraphrase.classification.reference_examples import ReferenceExamples, ReferenceLists
 from hf_paraphrase.classification.references import (
     Reference,
     draw_references,
@@ -24,7 +23,12 @@ from hf_paraphrase.classification.references import (
     read_seen,
     write_seen,
 )
-from hf_paraphrase.classification.trainer import ClassifierTrainer, ClassifierTrainingArguments
+from hf_paraphrase.classification.trainer import (
+    ClassifierTrainer,
+    ClassifierTrainingArguments,
+    ReferenceExamples,
+    ReferenceLists,
+)
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -46,7 +50,7 @@ def classifier(body="avg", seed=0):
 
 
 def text_probabilities(model, tokenizer, texts):
-    return reference_probabilities(model, tokenize(tokenizer, texts))
+    return compute_reference_probabilities(model, tokenize(tokenizer, texts))
 
 
 def lists(seed=0, count=12, most=4):
@@ -69,7 +73,7 @@ def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeyp
     ids = tokenize(tokenizer, texts).first
     monkeypatch.setattr("hf_paraphrase.classification.classifier._TOKENS_PER_BATCH", 7)
     rows = np.array([5, 0, 3, 1, 4, 2, 0])
-    found = reference_probabilities(model, ClassifierInputs(ids.take(rows)))
+    found = compute_reference_probabilities(model, ClassifierInputs(ids.take(rows)))
     for row, value in zip(rows, found, strict=True):
         ids = tokenizer(texts[row], return_tensors="pt")["input_ids"].long().reshape(1, -1)
         assert value == pytest.approx(model(ids).logits.softmax(-1)[0, 1].item(), abs=2e-6)
@@ -113,8 +117,8 @@ def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokeni
         made.begin_epoch(epoch)
         rows = [number for batch in made.batches for _, number in batch]
         assert sorted(rows) == list(range(24))
-        assert (made.examples.chosen >= made.examples.train.lists[:-1]).all() and (
-            made.examples.chosen < made.examples.train.lists[1:]
+        assert (made.examples.chosen >= made.examples.references.lists[:-1]).all() and (
+            made.examples.chosen < made.examples.references.lists[1:]
         ).all()
         seen.add(tuple(made.examples.chosen))
         labels = torch.cat([made._collate(batch)["labels"] for batch in made.batches])
@@ -125,7 +129,7 @@ def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokeni
 
 def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
     made = trainer(tokenizer, tmp_path, embedding_penalty=0.5)
-    batch = made.examples.train.inputs.batch(np.array([0, 13]), 0)
+    batch = made.examples.references.inputs.batch(np.array([0, 13]), 0)
     plain = made.model(**batch).loss
     embeddings = made.model.encoder.embeddings
     torch.testing.assert_close(made.compute_loss(made.model, batch), plain + 0.25 * (embeddings**2).sum())

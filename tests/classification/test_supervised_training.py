@@ -20,11 +20,11 @@ from tiny_training import on_cpu
 from hf_paraphrase import predict, train_supervised
 from hf_paraphrase.classification.classifier import ClassifierInputs, predict_logits
 from hf_paraphrase.classification.labelled_texts import SupervisedSettings, read_labelled, read_supervised
-from hf_paraphrase.classification.scores import class_scores, graded_scores, label_scores
+from hf_paraphrase.classification.scores import compare_classes, compare_scores
 from hf_paraphrase.classification.trainer import (
     ClassifierTrainer,
     ClassifierTrainingArguments,
-    LabelledExamples,
+    Examples,
     fit_head,
 )
 from hf_paraphrase.errors import InputError, OutputError
@@ -50,7 +50,7 @@ def test_the_penalty_is_that_of_the_formula(tmp_path):
     model = make()
     inputs = random_inputs(40)
     arguments = on_cpu(ClassifierTrainingArguments, tmp_path, lambda_w=2.0, lambda_c=3.0)
-    trainer = ClassifierTrainer(model, arguments, LabelledExamples(inputs, inputs))
+    trainer = ClassifierTrainer(model, arguments, Examples(inputs, inputs))
     assert trainer.penalty().item() == 0
     with torch.no_grad():
         model.encoder.embeddings[3, 1] += 0.5
@@ -72,7 +72,8 @@ def test_predictions_depend_on_neither_order_nor_company():
 
 def test_classes_are_counted_by_hand():
     # The third class never occurs, and does not count.
-    scores = class_scores(np.array([0, 1, 1, 1, 0]), np.array([0, 1, 0, 1, 1]), 3)
+    one_hot = np.eye(3, dtype=bool)
+    scores = compare_classes(one_hot[[0, 1, 1, 1, 0]], one_hot[[0, 1, 0, 1, 1]], "abc")
     assert (scores["accuracy"], scores["baseline"], scores["rows"]) == (60.0, 60.0, 5)
     # Precision and recall of the first are 1/2, of the second both 2/3.
     assert scores["macro_f1"] == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
@@ -81,24 +82,24 @@ def test_classes_are_counted_by_hand():
 def test_f1_of_several_labels_is_that_of_scikit_learn():
     found, right = np.random.default_rng(0).random((2, 30, 3)) > 0.6
     found[:, 2] = right[:, 2] = False  # A label that never occurs does not count.
-    scores = label_scores(found, right, ["a", "b", "c"])
+    scores = compare_classes(found, right, "abc", multi_label=True)
     each = dict(zip("ab", 100 * f1_score(right, found, average=None, labels=[0, 1]), strict=True))
     assert scores["f1"] == pytest.approx(each) and scores["macro_f1"] == pytest.approx(np.mean(list(each.values())))
     assert scores["micro_f1"] == pytest.approx(100 * f1_score(right, found, average="micro"))
     always = np.zeros_like(right)
     always[:, right.sum(0).argmax()] = True
     assert scores["baseline"] == pytest.approx(100 * f1_score(right, always, average="micro"))
-    nothing = label_scores(found & False, right & False, ["a", "b", "c"])
+    nothing = compare_classes(found & False, right & False, "abc", multi_label=True)
     assert nothing["micro_f1"] == nothing["macro_f1"] == nothing["baseline"] == 0.0
 
 
 def test_scores_are_those_of_the_formulas():
     found, right = np.array([1.0, 2.0, 3.5, 2.0]), np.array([1.0, 3.0, 5.0, 2.0])
-    scores = graded_scores(found, right)
+    scores = compare_scores(found, right)
     assert scores["pearson"] == pytest.approx(100 * np.corrcoef(found, right)[0, 1])
     assert scores["spearman"] == pytest.approx(100 * spearmanr(found, right)[0])
     assert (scores["mse"], scores["baseline"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
-    equal = graded_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
+    equal = compare_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
     assert equal["pearson"] == equal["spearman"] == 0.0 and equal["mse"] == pytest.approx(5 / 3)
 
 
@@ -141,8 +142,7 @@ def sizes(data):
     [
         ({"sentence1": ["x"], "sentence2": ["y"], "label": [1]}, {}, {"first": ["x"], "second": ["y"]}),
         ({"text": ["x"], "label": [2.5]}, {"graded": True}, {"first": ["x"], "targets": [2.5]}),
-        ({"text": ["x", "y"], "label": [0, 1]}, {"names": ["no", "yes"]}, {"targets": ["no", "yes"]}),
-        ({"text": ["x", "y"], "label": [True, False]}, {}, {"targets": ["1", "0"]}),
+        ({"text": ["x", "y"], "label": [True, False]}, {}, {"targets": [("1",), ("0",)]}),
     ],
 )
 def test_sentences_pairs_classes_and_scores_are_distinguished(tmp_path, columns, options, expected):
@@ -158,7 +158,7 @@ def test_labels_are_lists_or_texts_with_a_separator(tmp_path, labels, separator)
     folder = write(tmp_path / "data", train={"text": list("wxyz"), "label": labels})
     found = read_labelled(folder, "train", column="label", separator=separator)
     assert found.targets == [("b", "a"), (), (), ("a",)]
-    assert found.class_numbers(["a", "b"]).tolist() == [[1, 1], [0, 0], [0, 0], [1, 0]]
+    assert found.class_matrix(["a", "b"]).tolist() == [[1, 1], [0, 0], [0, 0], [1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def several(*labels):
 def test_what_cannot_be_learned_is_refused(tmp_path, options, splits, expected):
     with pytest.raises(InputError, match=expected.replace("|", r"\|")):
         data = read(write(tmp_path / "data", **splits), **options)
-        data.parts["dev"].class_numbers(data.classes)
+        data.parts["dev"].class_matrix(data.classes)
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -256,7 +256,7 @@ def test_the_row_penalty_counts_the_word_vectors_of_a_batch(tmp_path):
     model = new_model("sentence_classifier", sentence_encoder=encoder)
     inputs = ClassifierInputs(TokenIds.of_lists([[1, 2], [3, 3], [4], [5]]), targets=np.array([0, 1, 0, 1]))
     arguments = on_cpu(ClassifierTrainingArguments, tmp_path, row_penalty=2.0)
-    trainer = ClassifierTrainer(model, arguments, LabelledExamples(inputs, inputs))
+    trainer = ClassifierTrainer(model, arguments, Examples(inputs, inputs))
     with torch.no_grad():
         model.encoder.embeddings[3, 1] += 0.5
         model.encoder.embeddings[9] += 7

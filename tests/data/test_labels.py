@@ -13,7 +13,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.pair_rows import PairLabels, find_label
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.random_pairs import with_random_pairs
+from hf_paraphrase.filtering.random_pairs import add_random_pairs
 
 SIDES = {"sentence1": ["a dog", "a cat", "a cow"], "sentence2": ["one dog", "one house", "one cow"]}
 MEANING = [1, 0, 1]
@@ -110,7 +110,7 @@ def test_a_block_without_labels_does_not_train_among_labelled_ones():
 def test_the_remedy_for_labelled_pairs_names_the_class_of_paraphrases():
     rows = Dataset.from_dict({**SIDES, "label": [0, 1, 0]}).data.table
     with pytest.raises(InputError, match="--keep 'label=0'"):
-        with_random_pairs(rows, negatives=1, class_names={"label": ["entailment", "not_entailment"]})
+        add_random_pairs(rows, negatives=1, class_names={"label": ["entailment", "not_entailment"]})
 
 
 def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys):

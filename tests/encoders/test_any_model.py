@@ -14,7 +14,7 @@ from transformers import AutoModel, AutoTokenizer, BartConfig, BartModel, GPT2Co
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.evaluation.baselines import scorers
+from hf_paraphrase.evaluation.baselines import open_scorers
 from hf_paraphrase.evaluation.retrieval import RetrievalSet, rank_by_vectors
 from hf_paraphrase.searching.index import SearchIndex, build_index
 
@@ -116,7 +116,7 @@ def test_queries_and_documents_have_their_prompts_also_in_searches(bert, tmp_pat
     build_index(encoder, [corpus], tmp_path / "index")
     (found,) = SearchIndex(tmp_path / "index", encoder).search("a mat")
     np.testing.assert_allclose([hit.score for hit in found], np.sort(cosines)[::-1], atol=1e-5)
-    (scorer,) = scorers(str(tmp_path / "st"), device="cpu", batch_size=8)
+    (scorer,) = open_scorers(str(tmp_path / "st"), device="cpu", batch_size=8)
     data = RetrievalSet("", "", dict(enumerate(corpus)), {"q": "a mat"}, {"q": {}}, ())
     assert rank_by_vectors(scorer, data) == [np.argsort(-cosines).tolist()]
 

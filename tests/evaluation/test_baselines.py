@@ -12,8 +12,8 @@ from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.baselines import (
     SMOOTHING,
     UNTRAINED_BASELINES,
-    character_trigrams,
-    english_trigram_frequencies,
+    list_trigrams,
+    read_trigram_frequencies,
 )
 from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.text.words import split_words
@@ -32,11 +32,11 @@ def naive_cosine(first, second, items_of, weight):
 @settings(max_examples=10)
 @given(TEXTS, TEXTS)
 def test_every_baseline_equals_a_cosine_counted_with_dictionaries(first, second):
-    frequencies = english_trigram_frequencies()
+    frequencies = read_trigram_frequencies()
     naive = {
         "words": (split_words, lambda item: 1.0),
-        "trigrams": (character_trigrams, lambda item: 1.0),
-        "weighted-trigrams": (character_trigrams, lambda t: SMOOTHING / (SMOOTHING + frequencies.get(t, 0.0))),
+        "trigrams": (list_trigrams, lambda item: 1.0),
+        "weighted-trigrams": (list_trigrams, lambda t: SMOOTHING / (SMOOTHING + frequencies.get(t, 0.0))),
     }
     assert set(naive) == set(UNTRAINED_BASELINES)
     for name, how in naive.items():
@@ -58,13 +58,13 @@ def test_the_cosine_of_a_baselines_vectors_is_about_the_baseline(name):
 def test_a_vector_is_the_mean_of_its_items_and_a_weight_follows_from_a_share_of_english_text():
     encode = UNTRAINED_BASELINES["words"].encode
     np.testing.assert_allclose(encode(["night night night"]), encode(["night"]), rtol=1e-6)
-    assert english_trigram_frequencies()[" th"] == 0.02005
+    assert read_trigram_frequencies()[" th"] == 0.02005
 
 
 def test_a_vowel_sign_belongs_to_its_word_and_trigrams_span_the_spaces_at_both_ends():
     assert split_words("वह दिन, Cafe\u0301") == ["वह", "दिन", ",", "cafe\u0301"]
-    assert character_trigrams("Ab c") == [" ab", "ab ", "b c", " c "]
-    assert character_trigrams("") == []
+    assert list_trigrams("Ab c") == [" ab", "ab ", "b c", " c "]
+    assert list_trigrams("") == []
 
 
 @pytest.mark.real_data

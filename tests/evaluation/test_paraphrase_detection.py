@@ -8,13 +8,13 @@ import hf_paraphrase
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation import paraphrase
 from hf_paraphrase.evaluation.baselines import Scorer
-from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
 from hf_paraphrase.evaluation.paraphrase import (
-    detection_measurements,
+    compute_top_1,
     evaluate_detection,
     format_detection,
+    list_detection_measurements,
+    predict_paraphrases,
     read_task,
-    top_1,
 )
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
@@ -90,7 +90,7 @@ def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev
 def test_top_1_is_how_often_the_likest_candidate_is_a_paraphrase_where_all_have_some_to_choose_from():
     def found(rows):
         sentences, similarities, labels = ([row[place] for row in rows] for place in range(3))
-        return top_1(sentences, np.array(similarities), np.array(labels, dtype=np.int64))
+        return compute_top_1(sentences, np.array(similarities), np.array(labels, dtype=np.int64))
 
     assert found([("a", 0.9, 1), ("A.", 0.5, 0), ("b", 0.3, 0), ("a", 0.1, 1), ("B", 0.4, 1)]) == 1
     assert found([("a", 0.9, 1), ("a", 0.9, 0), ("a", 0.9, 0), ("a", 0.1, 0)]) == pytest.approx(1 / 3)
@@ -118,7 +118,7 @@ def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it
     assert result["perceptron"]["accuracy"] == pytest.approx(right.mean())
     assert result["perceptron"]["standard_deviation"] == pytest.approx(right.std(ddof=1))
     assert result["test"]["pairs"] == 80 and result["all_paraphrases"] == labels[test].mean()
-    accuracy, *_ = detection_measurements(result)
+    accuracy, *_ = list_detection_measurements(result)
     assert (accuracy.metric, accuracy.split, accuracy.value) == ("accuracy", "test", pytest.approx(100 * right.mean()))
 
 
@@ -131,7 +131,7 @@ def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
     assert (len(development), len(tested), task.overlapping) == (40, 40, 9)
     results = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
     assert "9 dev pairs left out" in report(results)
-    assert [item.metric for item in detection_measurements(results[0])] == ["average_precision", "accuracy", "f1"]
+    assert [item.metric for item in list_detection_measurements(results[0])] == ["average_precision", "accuracy", "f1"]
 
 
 def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_path):

@@ -10,10 +10,10 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.baselines import Scorer
 from hf_paraphrase.evaluation.retrieval import (
+    measure_ranking,
     rank_by_bm25,
     rank_by_vectors,
     read_retrieval_set,
-    retrieval_measures,
 )
 
 DOCUMENTS = {"d1": "a red fox", "d2": "a red red car", "d3": "a green house of the fox", "q2": "a green tea"}
@@ -33,12 +33,12 @@ def folder(tmp_path):
 
 
 def test_measures_are_those_of_the_formulas():
-    ndcg, recall, average = retrieval_measures(["d2", "d1", "d9", "d3"], {"d1": 2, "d3": 1, "d2": 0, "d7": 1})
+    ndcg, recall, average = measure_ranking(["d2", "d1", "d9", "d3"], {"d1": 2, "d3": 1, "d2": 0, "d7": 1})
     gain = 2 / math.log2(3) + 1 / math.log2(5)
     assert ndcg == pytest.approx(gain / (2 + 1 / math.log2(3) + 1 / math.log2(4)))
     assert recall == pytest.approx(2 / 3) and average == pytest.approx((1 / 2 + 2 / 4) / 3)
     late = [f"x{place}" for place in range(100)] + ["d1"]
-    assert retrieval_measures(late, {"d1": 1}) == (0, 0, pytest.approx(1 / 101))
+    assert measure_ranking(late, {"d1": 1}) == (0, 0, pytest.approx(1 / 101))
 
 
 def test_documents_are_ranked_by_cosine_and_one_with_the_id_of_the_query_is_left_out(folder):

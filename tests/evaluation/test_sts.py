@@ -18,8 +18,8 @@ from hf_paraphrase.evaluation.sts import (
     evaluate_scored,
     evaluate_sts,
     format_sts,
-    sets_of_year,
-    sts_measurements,
+    list_sets,
+    list_sts_measurements,
 )
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.vectors.similarity import cosine_similarities, pearson, spearman
@@ -199,8 +199,8 @@ def test_protocols_that_give_the_same_figure_are_one_row():
 
 
 def test_the_card_has_every_set_and_every_mean_over_a_whole_group_and_the_split_of_a_graded_folder():
-    result = evaluate_scored(random_sets([*sets_of_year("STS13", smt=True), "STS12 MSRpar", "graded my set/dev"]))
-    found = sts_measurements(result)
+    result = evaluate_scored(random_sets([*list_sets("STS13", smt=True), "STS12 MSRpar", "graded my set/dev"]))
+    found = list_sts_measurements(result)
     places = [(item.dataset, item.config, item.split, item.metric) for item in found]
     assert ("STS13", "FNWN", None, "pearsonr") in places and ("STS12", "MSRpar", None, "spearmanr") in places
     assert ("my set", None, "dev", "pearsonr") in places

@@ -13,7 +13,7 @@ from small_runs import pairs_table
 
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
+from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, find_measures
 from hf_paraphrase.text.words import tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -118,7 +118,7 @@ def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce
     names = [name for name, measure in Measures().items() if measure.lacks is None and name != "language"]
     announced = [column for name in names for column in Measures()[name].columns]
     assert add_measures(table, names).column_names == [*table.column_names, *announced]
-    assert measures_of(["overlap_2", "cost", "other"]) == ["overlap", "cost"]
+    assert find_measures(["overlap_2", "cost", "other"]) == ["overlap", "cost"]
 
 
 # ----- tokens

@@ -4,8 +4,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from small_runs import pairs_table
 from tiny_encoders import write_average
+from tiny_transformers import write_cross_encoder, write_transformer
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from hf_paraphrase.classification.classifier import ReferenceScorer
 from hf_paraphrase.classification.references import write_seen
@@ -90,3 +93,34 @@ def test_the_language_is_identified_and_the_expected_one_has_its_probability():
     assert french["language_probability"][1] > 0.5
     with pytest.raises(UsageError, match="`klingon` is not a language"):
         scored(table.slice(0, 0), "language", language="klingon")
+
+
+@pytest.mark.parametrize("labels", [("score",), ("contradiction", "ENTAILMENT", "neutral")])
+def test_a_cross_encoder_reads_pairs_in_both_orders(labels, tmp_path, monkeypatch):
+    folder = str(write_cross_encoder(tmp_path / "model", labels))
+    monkeypatch.setattr("hf_paraphrase.classification.classifier._PAIRS_PER_BATCH", 3)
+    pairs = [("the cat sat", "a doctor sat"), ("the car", "the car"), ("in paris", None), ("a " * 30, "the " * 30)]
+    options = {"label": "entailment"} if len(labels) > 1 else {}
+    found = scored(pairs_table(pairs), "cross_encoder", cross_encoder=folder, **options)["cross_encoder"]
+    model, tokenizer = (kind.from_pretrained(folder) for kind in (AutoModelForSequenceClassification, AutoTokenizer))
+
+    def score(one, two):
+        with torch.no_grad():
+            # Of one pair with an empty text, the tokenizer would make a single text.
+            logits = model(**tokenizer([one], [two], truncation=True, max_length=24, return_tensors="pt")).logits[0]
+        return (logits.softmax(0)[1] if len(labels) > 1 else logits.sigmoid()[0]).item()
+
+    expected = [(score(one, two or "") + score(two or "", one)) / 2 for one, two in pairs]
+    assert found == pytest.approx(expected, abs=2e-6) and len(set(found)) == 4
+
+
+def test_a_model_that_is_no_cross_encoder_and_an_unclear_label_are_refused(encoder, tmp_path):
+    several = str(write_cross_encoder(tmp_path / "several", ("entailment", "neutral")))
+    for folder, label, problem in (
+        (several, None, r"the model has 2 labels, not one score \(name the label .*: entailment, neutral"),
+        (several, "entailmen", "the model has no label `entailmen` .*entailment"),
+        (str(encoder), None, "a model of type `avg` is not a cross-encoder"),
+        (str(write_transformer(tmp_path / "bert")), None, "the weights do not fit .* missing classifier"),
+    ):
+        with pytest.raises(ModelError, match=problem):
+            scored(pairs_table([("x", "y")]), "cross_encoder", cross_encoder=folder, label=label)

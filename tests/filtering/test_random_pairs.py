@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.random_pairs import random_negatives, with_random_pairs
+from hf_paraphrase.filtering.random_pairs import add_random_pairs, draw_negatives
 
 
 def table(rows=40, **columns):
@@ -24,7 +24,7 @@ def table(rows=40, **columns):
 
 def made(source, batch=7, **settings):
     pairs = pa.concat_tables([source.slice(begin, batch) for begin in range(0, source.num_rows, batch)])
-    return pa.concat_tables(with_random_pairs(pairs, **settings))
+    return pa.concat_tables(add_random_pairs(pairs, **settings))
 
 
 def pairs_of(table):
@@ -61,10 +61,14 @@ def test_draws_follow_their_seeds_and_not_the_batches():
     assert made(table(), noise=0.4, seed=4, negatives=1)["noise"] != first["noise"]
 
 
-def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused():
-    with pytest.raises(InputError, match="are no paraphrases"):
-        made(table(4, label=[1, 1, 0, 1]), negatives=0)
+def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused(capsys):
+    with pytest.raises(InputError, match=r"are no paraphrases by their label \(1\) or have none \(2\)"):
+        made(table(4, label=[1, None, 0, None]), negatives=0)
+    with pytest.raises(InputError, match=r"\(0\) or have none \(1\) .*--keep 'label=1'"):
+        made(table(4, label=[1, None, 1, 1]), negatives=0)
+    assert "no pair has a label" not in capsys.readouterr().err
     assert "noise" not in made(table(4, label=pa.array([None] * 4, pa.int8())), negatives=0).column_names
+    assert "no pair has a label: all 4 pairs count as paraphrases" in capsys.readouterr().err
     with pytest.raises(InputError, match="--noise"):
         made(table(2), noise=0.5)
     with pytest.raises(InputError, match="--noise: too few distinct"):
@@ -79,7 +83,7 @@ KEYS = st.integers(0, 40)
 def test_no_negative_is_a_true_pair_and_every_sentence_is_used_once_more(pairs, seed):
     first, second = (np.array(side, dtype=np.uint64) for side in zip(*pairs, strict=True))
     try:
-        rows = random_negatives(first, second, seed, (first, second))
+        rows = draw_negatives(first, second, seed, (first, second))
     except ValueError:
         # Only where nearly every sentence is a paraphrase of nearly every other.
         assert len(set(pairs)) < 15 or len({key for pair in pairs for key in pair}) < 15
@@ -89,4 +93,4 @@ def test_no_negative_is_a_true_pair_and_every_sentence_is_used_once_more(pairs, 
     drawn = list(zip(first.tolist(), second[rows].tolist(), strict=True))
     assert not true & set(drawn)
     assert all(left != right for left, right in drawn)
-    assert np.array_equal(rows, random_negatives(first, second, seed, (first, second)))
+    assert np.array_equal(rows, draw_negatives(first, second, seed, (first, second)))

@@ -13,7 +13,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun
 from hf_paraphrase.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
-from hf_paraphrase.mining.scores import Curve, margin_scores, measures, one_to_one_pairs
+from hf_paraphrase.mining.scores import Curve, compute_margins, compute_measures, match_one_to_one
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.text.normalization import normalize_words
@@ -64,9 +64,9 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     wanted = cosines / (near[0][:, None] + near[1][None])
     means = [find_nearest(*sides, k)[1].mean(axis=1) for sides in ((source, target), (target, source))]
     rows, columns = np.divmod(np.arange(99), 11)
-    found = margin_scores(cosines.reshape(-1), means[0][rows], means[1][columns])
+    found = compute_margins(cosines.reshape(-1), means[0][rows], means[1][columns])
     np.testing.assert_allclose(found, wanted.reshape(-1), rtol=1e-5)
-    distance = margin_scores(cosines.reshape(-1), means[0][rows], means[1][columns], "distance")
+    distance = compute_margins(cosines.reshape(-1), means[0][rows], means[1][columns], "distance")
     np.testing.assert_allclose(distance, (cosines - near[0][:, None] - near[1][None]).reshape(-1), atol=1e-6)
 
 
@@ -80,14 +80,14 @@ pairs_of_scores = st.dictionaries(
 def test_one_to_one_pairs_are_the_best_of_both_their_sentences_whatever_the_threshold(pairs, step):
     source, target = np.array(list(pairs), np.int64).reshape(-1, 2).T
     scores = np.array(list(pairs.values()), float)
-    taken = one_to_one_pairs(source, target, scores)
+    taken = match_one_to_one(source, target, scores)
     assert len(set(source[taken])) == len(set(target[taken])) == taken.sum()
     # Each pair that is left out shares a sentence with a taken pair of no lower score.
     for row in np.flatnonzero(~taken):
         rivals = taken & ((source == source[row]) | (target == target[row]))
         assert scores[rivals].max() >= scores[row]
     high = scores >= step / 8
-    np.testing.assert_array_equal(taken[high], one_to_one_pairs(source[high], target[high], scores[high]))
+    np.testing.assert_array_equal(taken[high], match_one_to_one(source[high], target[high], scores[high]))
 
 
 @settings(max_examples=30, deadline=None)
@@ -96,17 +96,20 @@ def test_curve_has_the_measures_of_every_threshold_counted_by_hand(pairs, more):
     scores = np.array([score for score, _ in pairs], float)
     right = np.array([hit for _, hit in pairs], bool)
     gold = int(right.sum()) + more
-    assert measures(40, 10, 25)["f1"] == pytest.approx(2 * 0.25 * 0.4 / 0.65) and measures(0, 0, 0)["f1"] == 0
+    assert (
+        compute_measures(40, 10, 25)["f1"] == pytest.approx(2 * 0.25 * 0.4 / 0.65)
+        and compute_measures(0, 0, 0)["f1"] == 0
+    )
     curve = Curve.of(scores, right, gold)
     by_hand = {}
     for threshold in sorted(set(scores), reverse=True):
         hits = [hit for score, hit in pairs if score >= threshold]
-        by_hand[threshold] = measures(len(hits), sum(hits), gold)
+        by_hand[threshold] = compute_measures(len(hits), sum(hits), gold)
     assert [curve.at(threshold) for threshold in curve.thresholds] == list(by_hand.values())
     assert curve.best()["f1"] == max([0.0, *(item["f1"] for item in by_hand.values())])
     for threshold in (-1.0, 3.0, 3.5, 99.0):
         hits = [hit for score, hit in pairs if score >= threshold]
-        assert curve.at(threshold) == measures(len(hits), sum(hits), gold)
+        assert curve.at(threshold) == compute_measures(len(hits), sum(hits), gold)
     if pairs:
         assert curve.at(curve.best_threshold()) == curve.best()
     else:

@@ -21,9 +21,16 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import SENTENCES as SENTENCE_ROWS
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.paraphrasing import endpoint as endpoint_module
-from hf_paraphrase.paraphrasing.answers import is_other_language, is_refusal, paraphrases_in
-from hf_paraphrase.paraphrasing.generators import PARAPHRASES, ROUND_TRIP_PARAPHRASES, Candidate, SamplingOptions
-from hf_paraphrase.paraphrasing.sampling import SeededDraw
+from hf_paraphrase.paraphrasing.generators import (
+    PARAPHRASES,
+    ROUND_TRIP_PARAPHRASES,
+    Candidate,
+    SamplingOptions,
+    extract_paraphrases,
+    is_other_language,
+    is_refusal,
+)
+from hf_paraphrase.paraphrasing.seq2seq import SeededDraw
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import BeamSearchConfig
 from hf_paraphrase.translation.translator import Translator
@@ -117,8 +124,8 @@ def test_a_paraphraser_keeps_its_models_open_and_its_bar_moves_with_every_senten
     from hf_paraphrase.paraphrasing import chat_model as module
 
     opened = []
-    load = module._load
-    monkeypatch.setattr(module, "_load", lambda *args: opened.append(args) or load(*args))
+    load = module.load_transformers_model
+    monkeypatch.setattr(module, "load_transformers_model", lambda *a, **k: opened.append(a) or load(*a, **k))
     options = {"prompt": "{sentence}", "max_new_tokens": 8, "sampling": SamplingOptions(2.0), "device": "cpu"}
     function = Paraphraser(chat_model, 4, "llm", min_similarity=-1.0, min_edit_distance=0.0, **options)
     moves = []
@@ -250,7 +257,7 @@ def test_an_endpoint_that_stays_unusable_is_one_line(ask, trouble, message, capf
     ],
 )
 def test_the_paraphrase_is_taken_out_of_an_answer(answer, texts):
-    found = paraphrases_in(Candidate(answer, -3.0, 4))
+    found = extract_paraphrases(Candidate(answer, -3.0, 4))
     assert [candidate.text for candidate in found] == texts
     assert all((candidate.log_prob == -3.0) == (texts == [answer.strip()]) for candidate in found)
 

@@ -1,4 +1,4 @@
-"""Measures that ask a model: a sentence encoder, a language model, a classifier, a translation model.
+"""Measures that use a model: a sentence encoder, a language model, a classifier, a translation model.
 
 Most are defined by Wieting, Mallinson and Gimpel (2017), sections 5.6 and 5.6.1.
 """
@@ -20,11 +20,10 @@ from ...settings import setting
 from ...text.words import tokenize
 from ...threads import one_thread
 from ...training.devices import check_device, device_setting
-from ..pair_batch import PairBatch, numeric_column
-from . import Measure
+from . import Measure, PairBatch, read_numeric
 
 if TYPE_CHECKING:
-    from ...classification.classifier import ReferenceScorer
+    from ...classification.classifier import CrossEncoder, ReferenceScorer
     from ...encoders.sentence_encoder import SentenceEncoder
 
 
@@ -107,8 +106,8 @@ class ReferenceProbability(Measure):
 
     * `reference_probability`: P(reference) of `sentence2`, from 0 to 1, to six decimals.
     * `classifier_seen`: 1 where `sentence1`, whatever its case and punctuation, is a reference that the classifier was
-      trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs say little;
-      `filter --keep 'classifier_seen==0'` leaves them out.
+      trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs are not
+      reliable; `filter --keep 'classifier_seen==0'` leaves them out.
     """
 
     needs = "classifier"
@@ -139,15 +138,53 @@ class ReferenceProbability(Measure):
 
 
 @dataclass(frozen=True)
+class CrossEncoderScore(Measure):
+    """Compute the score of a cross-encoder from 0 to 1, the mean over both orders of the sentences.
+
+    The score is the probability of `--label`, or the sigmoid of the output of a model with a single label.
+    """
+
+    for_bitext = True
+    needs = "cross_encoder"
+    models = ("cross_encoder",)
+    columns = ("cross_encoder",)
+    cross_encoder: str | None = setting(
+        "cross-encoder for the measure cross_encoder: a sequence-classification model of transformers that reads "
+        "pairs, a folder or a name on the Hub",
+        None,
+        path=True,
+    )
+    label: str | None = setting(
+        "label of the cross-encoder whose probability is the score, e.g. entailment [default: the only label]", None
+    )
+    device: str = device_setting()
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Compute the column (pairs,), float64 from 0 to 1."""
+        first, second = batch.texts("sentence1"), batch.texts("sentence2")
+        with one_thread():
+            scores = self._opened.scores([*first, *second], [*second, *first])
+        return {"cross_encoder": scores.reshape(2, -1).mean(0)}
+
+    @cached_property
+    def _opened(self) -> CrossEncoder:
+        from ...classification.classifier import CrossEncoder
+
+        return CrossEncoder.from_pretrained(
+            str(self.cross_encoder), label=self.label, device=check_device(self.device)
+        )
+
+
+@dataclass(frozen=True)
 class TranslationCost(Measure):
     """Compute the negative log-likelihood of the translation, its end included, per token of the translation.
 
     * `cost`: −`log_prob` / `num_tokens`, in nats per token.
     * `cost_with_end`: −`log_prob` / (`num_tokens` + 1), which counts the end of the sentence as a token as well.
 
-    Tokens are the units of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
-    translation model, pairs that lack the two columns or a value in them are scored with it; such a translation is cut
-    into units as the model's tokenizer cuts it.
+    Tokens are the subwords of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
+    translation model, pairs that lack the two columns or a value in them are scored with it, tokenized by
+    the tokenizer of the model.
     """
 
     models = ("translation_model",)
@@ -174,7 +211,7 @@ class TranslationCost(Measure):
         """Compute the two columns (pairs,), float64."""
         columns = ("log_prob", "num_tokens")
         if set(columns) <= set(batch.table.schema.names):
-            log_prob, tokens = (numeric_column(batch.table, name).copy() for name in columns)
+            log_prob, tokens = (read_numeric(batch.table, name).copy() for name in columns)
         else:
             log_prob, tokens = np.full((2, batch.num_rows), np.nan)
         if self.translation_model is not None:
@@ -219,10 +256,10 @@ class LanguageIdentification(Measure):
     """Identify the language of the translation with the library py3langid, whose model comes with it.
 
     * `language`: the ISO 639 code of the most probable language of `sentence2`; `und` for a text without a letter.
-    * `language_probability`: the probability of the language that it should be in, from 0 to 1; NaN for a text
+    * `language_probability`: the probability of the expected language, from 0 to 1; NaN for a text
       without a letter.
 
-    Short sentences are often mistaken for ones of related languages.
+    Short sentences are often assigned to a related language.
     """
 
     texts = ("language",)
@@ -237,7 +274,7 @@ class LanguageIdentification(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the two columns (pairs,): text, float64."""
-        return _identified(self, batch.lowered2, self.language or "en", "--language")
+        return _identify(self, batch.lowered2, self.language or "en", "--language")
 
 
 @dataclass(frozen=True)
@@ -260,11 +297,12 @@ class SourceLanguageIdentification(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the two columns (pairs,): text, float64."""
         sources = list(map(str.lower, batch.texts("source")))
-        return _identified(self, sources, str(self.source_language), "--source-language")
+        return _identify(self, sources, str(self.source_language), "--source-language")
 
 
 @cache
-def _language_identifier() -> Any:
+def open_language_identifier() -> Any:
+    """Open the model of py3langid, which classifies and ranks languages with probabilities."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
@@ -273,9 +311,9 @@ def _language_identifier() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def _identified(measure: Measure, texts: Sequence[str], expected: str, option: str) -> dict[str, np.ndarray]:
+def _identify(measure: Measure, texts: Sequence[str], expected: str, option: str) -> dict[str, np.ndarray]:
     """Compute the columns of a measure: languages of lower-cased texts, and the probabilities of the expected one."""
-    model = _language_identifier()
+    model = open_language_identifier()
     if expected not in model.labels:
         problem = f"{option}: `{expected}` is not a language that py3langid knows"
         raise UsageError(problem, remedy=f"one of {', '.join(sorted(model.labels))}")

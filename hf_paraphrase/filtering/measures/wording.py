@@ -1,14 +1,19 @@
-"""Measures that compare the words of the two sides (Wieting, Mallinson and Gimpel 2017, sections 5.6 and 5.7)."""
+"""Measures that compare the words of the two sides, most of Wieting et al. (2017), sections 5.6 and 5.7.
+
+chrF and TER of sacrebleu, token F1 and Kendall's tau are computed on request only, by `--measures` or `--keep`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ...text.ngrams import PairNgrams, TokenSpans
-from ..pair_batch import PairBatch
-from . import Measure
+from ...text.words import tokenize
+from . import Measure, PairBatch
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class Length(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the three columns (pairs,): int64, int64, float64."""
         reference, translation = batch.lengths
-        ratio = _share(translation, reference, otherwise=np.nan)
+        ratio = _divide(translation, reference, otherwise=np.nan)
         return dict(zip(self.columns, (translation, reference, ratio), strict=True))
 
 
@@ -46,7 +51,7 @@ class Overlap(Measure):
         shares = []
         for counts in map(batch.ngrams.shared, (1, 2, 3)):
             present = np.where(counts.total1 <= counts.total2, counts.present1, counts.present2)
-            shares.append(_share(present, np.minimum(counts.total1, counts.total2)))
+            shares.append(_divide(present, np.minimum(counts.total1, counts.total2)))
         return dict(zip(self.columns, shares, strict=True))
 
 
@@ -113,10 +118,10 @@ class Repetition(Measure):
         """Compute the four columns (pairs,), float64 from 0 to 1."""
         words, trigrams = batch.ngrams.shared_words(), batch.ngrams.shared(3)
         shares = (
-            _share(words.repeated2, words.total2),
-            _share(trigrams.repeated2, trigrams.total2),
-            _share(words.repeated1, words.total1),
-            _share(trigrams.repeated1, trigrams.total1),
+            _divide(words.repeated2, words.total2),
+            _divide(trigrams.repeated2, trigrams.total2),
+            _divide(words.repeated1, words.total1),
+            _divide(trigrams.repeated1, trigrams.total1),
         )
         return dict(zip(self.columns, shares, strict=True))
 
@@ -137,11 +142,98 @@ class SourceCopyRate(Measure):
         """Compute the column (pairs,), float64 from 0 to 1."""
         spans = TokenSpans([*map(str.lower, batch.texts("source")), *batch.lowered2])
         words = PairNgrams(spans).shared_words()
-        return {"copy_rate_source": _share(words.present2, words.total2, otherwise=np.nan)}
+        return {"copy_rate_source": _divide(words.present2, words.total2, otherwise=np.nan)}
 
 
-def _share(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
-    """Divides, with a value of its own where there is nothing to divide by."""
+@dataclass(frozen=True)
+class CharacterFScore(Measure):
+    """Compute chrF (Popović 2015), as sacrebleu does by default: character 6-grams, beta 2, cased, without spaces.
+
+    `chrf` runs from 0 to 1; the hypothesis is `sentence2`, the reference `sentence1`.
+    """
+
+    by_default = False
+    columns = ("chrf",)
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Compute the column (pairs,), float64 from 0 to 1."""
+        return {"chrf": _score_sentences("CHRF", batch.texts("sentence1"), batch.texts("sentence2"))}
+
+
+@dataclass(frozen=True)
+class TranslationEditRate(Measure):
+    """Compute TER (Snover et al. 2006), as sacrebleu does, over lower-cased tokens of all scripts.
+
+    `ter` is the number of edits, shifts of phrases included, per token of the reference `sentence1`; it can exceed 1.
+    """
+
+    by_default = False
+    columns = ("ter",)
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Compute the column (pairs,), float64 from 0."""
+        sides = ([" ".join(tokenize(text)) for text in batch.texts(side)] for side in ("sentence1", "sentence2"))
+        return {"ter": _score_sentences("TER", *sides)}
+
+
+@dataclass(frozen=True)
+class TokenFScore(Measure):
+    """Compute the F1 of the lower-cased tokens that the sides share (as SQuAD does, Rajpurkar et al. 2016).
+
+    A token is shared as often as it occurs in both sides, the smaller count; 0 if both sides are empty.
+    """
+
+    by_default = False
+    columns = ("token_f1",)
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Compute the column (pairs,), float64 from 0 to 1."""
+        counts = batch.ngrams.shared(1)
+        return {"token_f1": 2 * counts.clipped / np.maximum(counts.total1 + counts.total2, 1)}
+
+
+@dataclass(frozen=True)
+class WordOrder(Measure):
+    """Compute Kendall's tau of the order of the tokens that both sides have once (Birch and Osborne 2010).
+
+    1 for the same order, −1 for the reverse one; NaN where fewer than two tokens can be compared.
+    """
+
+    by_default = False
+    columns = ("kendall_tau",)
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Compute the column (pairs,), float64 from −1 to 1."""
+        pairs = zip(batch.texts("sentence1"), batch.texts("sentence2"), strict=True)
+        return {
+            "kendall_tau": np.array([_compute_kendall_tau(tokenize(one), tokenize(two)) for one, two in pairs], float)
+        }
+
+
+def _compute_kendall_tau(first: list[str], second: list[str]) -> float:
+    single = [{token for token in side if side.count(token) == 1} for side in (first, second)]
+    positions = np.array([second.index(token) for token in first if token in single[0] & single[1]])
+    if len(positions) < 2:
+        return float("nan")
+    later = np.triu(np.sign(positions[None, :] - positions[:, None]), 1)
+    return float(later.sum() / (len(positions) * (len(positions) - 1) / 2))
+
+
+def _score_sentences(metric: str, references: list[str], hypotheses: list[str]) -> np.ndarray:
+    score = _open_metric(metric).sentence_score
+    pairs = zip(references, hypotheses, strict=True)
+    return np.array([score(hypothesis, [reference]).score / 100 for reference, hypothesis in pairs], float)
+
+
+@cache
+def _open_metric(name: str) -> Any:
+    from sacrebleu import metrics
+
+    return getattr(metrics, name)()
+
+
+def _divide(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
+    """Divide element by element, with the value `otherwise` for a denominator of 0."""
     share = np.full(len(part), otherwise)
     np.divide(part, whole, out=share, where=whole > 0)
     return share

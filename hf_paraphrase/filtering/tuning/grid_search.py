@@ -18,8 +18,19 @@ from ...messages import log
 from ...registry import ENCODERS
 from ...settings import Settings, recipe, seed_setting, setting
 from ..selections import parse_selection
-from .results import RANDOM, Cell, ComparedCell, Runs, cells_table, choose_by_dev, compare_cells, filters_table
-from .runs import RUNS, SelectionPool, TuningRuns
+from .runs import (
+    RANDOM,
+    RUNS,
+    Cell,
+    ComparedCell,
+    Runs,
+    SelectionPool,
+    TuningRuns,
+    choose_by_dev,
+    compare_cells,
+    format_cells,
+    format_filters,
+)
 
 _BINS = "length_bins"
 GRIDS: dict[str, list[str]] = {
@@ -90,7 +101,7 @@ class TuneSettings(Settings):
             raise UsageError(
                 f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds", remedy="give more --seeds"
             )
-        _ = self.data_sets, filter_ranges(self.filters, self.keep), self.encoder_settings
+        _ = self.data_sets, list_ranges(self.filters, self.keep), self.encoder_settings
 
     @property
     def data_sets(self) -> dict[str, Path]:
@@ -110,13 +121,13 @@ class TuneSettings(Settings):
         """The settings of each type of encoder."""
         given = {name: getattr(self, name) for name in ("initial_vectors", "epochs")}
         given = {name: value for name, value in given.items() if value is not None}
-        found = {name: EncoderSettings(model_type=name, pairs="-", output="-", **given) for name in self.encoders}
-        for item in found.values():
-            item.check()
-        return found
+        settings = {name: EncoderSettings(model_type=name, pairs="-", output="-", **given) for name in self.encoders}
+        for encoder_settings in settings.values():
+            encoder_settings.check()
+        return settings
 
 
-def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tuple[str, str]]:
+def list_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tuple[str, str]]:
     """List the ranges of some grids with the names of their filters, the random selection first.
 
     The ranges of `keep` over the same columns form one grid, named after the columns (`bleu`, `bleu+overlap_1`), or
@@ -144,7 +155,7 @@ def tune(settings: TuneSettings) -> str:
         settings.output,
         command="tune",
         settings=settings,
-        inputs=[item for item in inputs if item is not None],
+        inputs=list(filter(None, inputs)),
         overwrite=settings.overwrite,
         resume=settings.resume,
     ) as artefact:
@@ -157,7 +168,7 @@ def tune(settings: TuneSettings) -> str:
             Cell(data_set, encoder, name, label)
             for data_set in pools
             for encoder in settings.encoders
-            for name, label in filter_ranges(settings.filters, settings.keep)
+            for name, label in list_ranges(settings.filters, settings.keep)
         ]
         if not any(pools[cell.data].select(cell.keep, settings.seeds[0])[1] for cell in cells if cell.keep):
             raise InputError(
@@ -179,18 +190,18 @@ def tune(settings: TuneSettings) -> str:
 
         compared = {key: compare(final, cell, cell.random) for key, cell in chosen.items()}
         every = [compare(grid, cell, cell.random) for cell in grid]
-        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)]
+        ends = [compare(grid, last, first) for first, last in _find_end_bins(grid)]
         tables = {
-            "filters_table": filters_table(compared, list(pools), settings.encoders, bool(tests)),
-            "cells_table": cells_table(compared.values(), bool(tests)),
-            "grid_table": cells_table(every, bool(tests)),
-            "ends_table": cells_table(ends, bool(tests), "first bin") if ends else "",
+            "filters_table": format_filters(compared, list(pools), settings.encoders, bool(tests)),
+            "cells_table": format_cells(compared.values(), bool(tests)),
+            "grid_table": format_cells(every, bool(tests)),
+            "ends_table": format_cells(ends, bool(tests), "first bin") if ends else "",
         }
         atomic_write_text(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
         results = {
-            "chosen": [item.record() for item in compared.values()],
-            "tested": [item.record() for item in every],
-            "last_minus_first_bin": [item.record() for item in ends],
+            "chosen": [cell.record() for cell in compared.values()],
+            "tested": [cell.record() for cell in every],
+            "last_minus_first_bin": [cell.record() for cell in ends],
             "grid": [
                 {**vars(cell), "runs": [run.record() for run in made]} for cell, made in {**grid, **final}.items()
             ],
@@ -198,7 +209,7 @@ def tune(settings: TuneSettings) -> str:
         }
         values = {
             "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
-            "encoders": {name: f"{item.epochs:g} epochs" for name, item in encoders.items()},
+            "encoders": {name: f"{own.epochs:g} epochs" for name, own in encoders.items()},
             "num_tests": len(tests),
             "missing": missing,
             "dev_name": to_path(settings.dev_data).resolve().name,
@@ -207,7 +218,7 @@ def tune(settings: TuneSettings) -> str:
         }
         artefact.finish(results=results, card=Card("tuning", values, report=True))
     for encoder in encoders:
-        _log_best(settings, [item for item in compared.values() if item.cell.encoder == encoder], pools)
+        _log_best(settings, [chosen for chosen in compared.values() if chosen.cell.encoder == encoder], pools)
     return tables["filters_table"]
 
 
@@ -216,20 +227,20 @@ def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: 
     made: Runs = {}
     with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
         for cell in cells:
-            found = []
+            cell_runs = []
             for seed in seeds:
                 if (run := runs.run(cell, seed)) is not None:
-                    found.append(run)
+                    cell_runs.append(run)
                     bar.set_postfix_str(f"{cell.data} {cell.encoder} {cell.range or cell.filter}: dev {run.dev:.1f}")
                 bar.update()
-            if found:
-                made[cell] = found
+            if cell_runs:
+                made[cell] = cell_runs
             else:
                 log(f"{cell.data}: {cell.range} selects no pair; left out")
     return made
 
 
-def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
+def _find_end_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
     """Return the first and the last bin of length of each data set and encoder that has two or more."""
     bins: dict[tuple[str, str], list[Cell]] = {}
     for cell in (cell for cell in grid if cell.filter == _BINS):
@@ -237,8 +248,8 @@ def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
     return [(cells[0], cells[-1]) for cells in bins.values() if len(cells) > 1]
 
 
-def _log_best(settings: TuneSettings, items: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
-    best = max(items, key=lambda item: item.dev)
+def _log_best(settings: TuneSettings, cells: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
+    best = max(cells, key=lambda compared: compared.dev)
     cell, pool = best.cell, pools[best.cell.data]
     log(f"{cell.encoder}: best on dev is {cell.range or RANDOM} of {cell.data} ({best.dev:.1f}); make its pairs with")
     keep = "".join(f" --keep '{part}'" for part in (*pool.usable, *cell.keep))

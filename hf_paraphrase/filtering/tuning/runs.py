@@ -1,11 +1,16 @@
-"""The training runs of `tune`, and the pairs that they are made on; each is made once, recorded, and reused."""
+"""The training runs of `tune`, the choice by the dev set, which never uses a test score, and tables.
+
+Each run is made once, recorded, and reused.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,27 +24,113 @@ from ...data.pair_rows import PairLabels, find_label
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
+from ...tables import format_table, number
 from ...text.hashing import hash128
+from ...training.verdicts import EQUIVALENCE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...vectors.similarity import pearson
 from ..filter_pipeline import FilterPipeline, check_any_left, choose_rows
-from ..pair_batch import SIDES
-from .results import Cell, TuningRun
+from ..measures import SIDES
 
 if TYPE_CHECKING:
     from ...encoders.encoder_vocabulary import EncoderVocabulary
 
 RUNS = "runs"
 """The folder of the records, one JSON file per run."""
+RANDOM = "random"
+"""The baseline of all filters: pairs drawn at random."""
+_JUDGED = ["minus {} [95 %]", "helps", f"within ± {EQUIVALENCE:g}"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a grid: an encoder trained on a range of a filter of a data set."""
+
+    data: str
+    encoder: str
+    filter: str
+    range: str
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The comparisons of its range; all must hold."""
+        return tuple(part.strip() for part in self.range.split(",") if part.strip())
+
+    @property
+    def random(self) -> Cell:
+        """The random selection of the same data, for the same encoder."""
+        return Cell(self.data, self.encoder, RANDOM, "")
+
+
+@dataclass(frozen=True)
+class TuningRun:
+    """One trained encoder: the numbers of pairs used and available, the best dev mean, and the tests at that epoch.
+
+    Means are Pearson × 100; `similarities` has the cosines of each test set (pairs,).
+    """
+
+    seed: int
+    available: int
+    pairs: int
+    dev: float
+    epoch: float = 0.0
+    tests: Mapping[str, float] = field(default_factory=dict)
+    similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+
+    def record(self) -> dict[str, float]:
+        """Return the record of the run for `provenance.json`."""
+        return {name: getattr(self, name) for name in ("seed", "available", "pairs", "dev", "epoch")}
+
+    @property
+    def test(self) -> float | None:
+        """The unweighted mean over the test sets."""
+        return mean(self.tests.values()) if self.tests else None
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """A cell and a baseline of the same data, usually the random selection.
+
+    Attributes:
+        baseline: The runs of the baseline, one per seed.
+        difference: Test mean minus the test mean of the baseline; None without test sets.
+    """
+
+    cell: Cell
+    runs: Sequence[TuningRun]
+    baseline: Sequence[TuningRun]
+    difference: Difference | None = None
+
+    @property
+    def dev(self) -> float:
+        """The mean dev score over the seeds."""
+        return mean(run.dev for run in self.runs)
+
+    @property
+    def test(self) -> float | None:
+        """The mean test score over the seeds."""
+        return compute_mean_test(self.runs)
+
+    def record(self) -> dict[str, Any]:
+        """Return the record of the cell for `provenance.json`."""
+        return {
+            **vars(self.cell),
+            "dev": self.dev,
+            "test": self.test,
+            "test_baseline": compute_mean_test(self.baseline),
+            "difference": None if self.difference is None else self.difference.interval().record(),
+            "pairs": [run.pairs for run in self.runs],
+            "epochs": [run.epoch for run in self.runs],
+        }
 
 
 class SelectionPool:
     """Choose the rows that `filter` keeps among the trainable ones, once for each range and seed.
 
-    A row with an empty side, or with a label of another pair, is in no selection, so that a sample is of the size that
-    was asked for wherever enough rows are left.
+    Rows with an empty side, or with the label of a pair that is no paraphrase, are in no selection, so that samples
+    have the requested size if enough rows are left.
 
     Attributes:
-        usable: Selections with which `filter` leaves the other rows out too.
+        usable: The selections that remove these rows.
         sentences: Both sides of all rows.
     """
 
@@ -65,10 +156,10 @@ class SelectionPool:
         return [f"{label} in {','.join(map(repr, texts))}"]
 
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
-        """Take the steps of `filter`: the selections, one translation a reference, the sample.
+        """Take the steps of `filter`: the selections, one translation per reference, the sample.
 
         Returns:
-            The rows that are kept, ascending; and how many there were to draw from.
+            The kept rows, ascending, and the number of rows to draw from.
         """
         if (keep, seed) not in self._selected:
             every = [*self.usable, *keep]
@@ -148,11 +239,109 @@ class TuningRuns:
             "pairs": len(pairs),
             "dev": kept[DEV_SCORE],
             "epoch": kept["epoch"],
-            "tests": {item.key: 100.0 * pearson(item.similarities, item.graded.scores) for item in scored},
-            "similarities": {item.key: item.similarities.round(6).tolist() for item in scored},
+            "tests": {one.key: 100.0 * pearson(one.similarities, one.graded.scores) for one in scored},
+            "similarities": {one.key: one.similarities.round(6).tolist() for one in scored},
         }
 
     def _sentences(self) -> Iterator[str]:
         for pool in self.pools.values():
             for side in pool.sentences.columns:
                 yield from (text or "" for text in side.to_pylist())
+
+
+Runs = dict[Cell, list[TuningRun]]
+"""The runs of every cell, one per seed."""
+
+
+def compute_mean_test(runs: Iterable[TuningRun]) -> float | None:
+    """Compute the mean test score of runs; None without test sets."""
+    scores = [run.test for run in runs if run.test is not None]
+    return mean(scores) if scores else None
+
+
+def choose_by_dev(grid: Runs) -> dict[tuple[str, str, str], Cell]:
+    """Choose for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in grid:
+        cells.setdefault((cell.encoder, cell.filter, cell.data), []).append(cell)
+    return {key: max(group, key=lambda cell: mean(run.dev for run in grid[cell])) for key, group in cells.items()}
+
+
+def compare_cells(
+    cell: Cell,
+    runs: Sequence[TuningRun],
+    baseline: Sequence[TuningRun],
+    scores: Mapping[str, NDArray[np.float64]],
+    *,
+    replicates: int = 1000,
+) -> ComparedCell:
+    """Compare a cell with another of the same data over seeds and the sentence pairs of the test sets.
+
+    Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
+    selections allow. `scores` has for each test set the scores of its pairs by people (pairs,).
+    """
+    if not scores:
+        return ComparedCell(cell, runs, baseline)
+    means = bootstrap_means(
+        [np.array([run.similarities[name] for run in (*runs, *baseline)]) for name in scores],
+        list(scores.values()),
+        replicates=replicates,
+    )
+    first, second = ({run.seed: run.test or 0.0 for run in side} for side in (runs, baseline))
+    test_difference = difference(first, second, paired=True, pairs=(means[:, : len(runs)], means[:, len(runs) :]))
+    return ComparedCell(cell, runs, baseline, test_difference)
+
+
+def format_filters(
+    compared: Mapping[tuple[str, str, str], ComparedCell], data: Sequence[str], encoders: Sequence[str], tested: bool
+) -> str:
+    """Format tables 6, 7 and 12: one row per filter, with the means of the chosen cells over the data sets.
+
+    If a filter selects nothing from a data set, its means are over the other data sets, as its row says; so is its
+    difference from the random selection. The 95 % intervals hold for the whole table together.
+    `compared` is by encoder, filter and data set.
+    """
+    filters = list(dict.fromkeys(name for _, name, _ in compared))
+    header = ["filter"]
+    for encoder in encoders:
+        header += [f"{encoder}: dev"]
+        header += [f"{encoder}: test", *(name.format(RANDOM) for name in _JUDGED)] if tested else []
+    rows = []
+    comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
+    for name in filters:
+        covered = [data_set for data_set in data if (encoders[0], name, data_set) in compared]
+        row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
+        for encoder in encoders:
+            cells = [compared[encoder, name, data_set] for data_set in covered]
+            row.append(number(mean(cell.dev for cell in cells)))
+            if tested:
+                row.append(number(mean(cell.test for cell in cells if cell.test is not None)))
+                differences = [cell.difference for cell in cells if cell.difference is not None and name != RANDOM]
+                row += _judge(mean_difference(differences) if differences else None, comparisons)
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def format_cells(cells: Collection[ComparedCell], tested: bool, against: str = RANDOM) -> str:
+    """Format cells, each compared with the same other one: a row for each filter, data set and encoder."""
+    header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev"]
+    header += ["test", *(name.format(against) for name in _JUDGED)] if tested else []
+    comparisons = sum(compared.cell.filter != RANDOM for compared in cells)
+    rows = []
+    for compared in cells:
+        cell, runs = compared.cell, compared.runs
+        row = [cell.filter, cell.data, cell.encoder, cell.range or "–", f"{mean(run.pairs for run in runs):,.0f}"]
+        row += [" ".join(f"{run.epoch:g}" for run in runs), spread([run.dev for run in runs])]
+        if tested:
+            row.append(spread([run.test for run in runs if run.test is not None]))
+            row += _judge(None if cell.filter == RANDOM else compared.difference, comparisons)
+        rows.append(row)
+    return format_table(header, rows)
+
+
+def _judge(gain: Difference | None, comparisons: int) -> list[str]:
+    """Format a gain with its interval and its two verdicts."""
+    if gain is None:
+        return [""] * len(_JUDGED)
+    interval = gain.interval(comparisons)
+    return [interval.text(), interval.verdict("above"), interval.verdict("equivalent")]

@@ -18,7 +18,7 @@ from ...classification.references import is_seen, read_seen
 from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
-from ...filtering.filter_pipeline import lowest_of_each
+from ...filtering.filter_pipeline import choose_lowest
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ...text.ngrams import TokenSpans
@@ -143,7 +143,7 @@ def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, i
     usable = np.flatnonzero(filled)
     references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)], np.int64)
     ranks = np.argsort(np.random.default_rng(settings.seed).permutation(len(usable)))
-    chosen = usable[lowest_of_each(references[usable], ranks)] if len(usable) else usable
+    chosen = usable[choose_lowest(references[usable], ranks)] if len(usable) else usable
     drawn, seen = len(usable) > len(chosen), np.zeros(len(chosen), bool)
     if settings.classifier is not None:
         seen = is_seen([first[row] for row in chosen], read_seen(model_folder(settings.classifier)))

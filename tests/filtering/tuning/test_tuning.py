@@ -9,18 +9,18 @@ from small_runs import random_sentences
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.filter_pipeline import FilterPipeline, choose_rows
-from hf_paraphrase.filtering.pair_batch import SIDES
-from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
-from hf_paraphrase.filtering.tuning.results import (
+from hf_paraphrase.filtering.measures import SIDES
+from hf_paraphrase.filtering.tuning.grid_search import GRIDS, list_ranges
+from hf_paraphrase.filtering.tuning.runs import (
     Cell,
     ComparedCell,
+    SelectionPool,
     TuningRun,
-    cells_table,
     choose_by_dev,
     compare_cells,
-    filters_table,
+    format_cells,
+    format_filters,
 )
-from hf_paraphrase.filtering.tuning.runs import SelectionPool
 from hf_paraphrase.training.verdicts import Difference, bootstrap_means
 from hf_paraphrase.vectors.similarity import pearson
 
@@ -88,7 +88,7 @@ def test_labels_of_every_kind_select_the_paraphrases(column, labels, tmp_path):
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
     own = ["length<=12", "0<=length<=10", "bleu<0.5", "cost<2, bleu<0.4", "random<1"]
-    assert filter_ranges(["length"], own) == [
+    assert list_ranges(["length"], own) == [
         ("random", ""),
         *(("length", text) for text in GRIDS["length"]),
         ("length", "length<=12"),
@@ -98,7 +98,7 @@ def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_
     ]
     assert Cell("news", "avg", "bleu+cost", "cost<2, bleu<0.4").keep == ("cost<2", "bleu<0.4")
     with pytest.raises(UsageError, match="no comparison"):
-        filter_ranges([], [" , "])
+        list_ranges([], [" , "])
 
 
 def run_with_noise(gold, noise, seed):
@@ -179,20 +179,20 @@ def cells_of(table):
 
 
 def test_a_filter_has_one_row_with_means_over_the_data_sets_that_it_selects_from(grid, compared):
-    header, random, bleu = cells_of(filters_table(compared, ["news"], ["avg"], True))
+    header, random, bleu = cells_of(format_filters(compared, ["news"], ["avg"], True))
     assert header == ["filter", "avg: dev", "avg: test", *JUDGED]
     assert random == ["random", "51.0", "41.0", "", "", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
     assert bleu[3:] == ["+4.0 [+2.9, +5.1]", "holds", "fails"]
     cell = Cell("web", "avg", "random", "")
     more = {**compared, ("avg", "random", "web"): ComparedCell(cell, [run(0, 90.0, 80.0)], grid[RANDOM])}
-    _, random, bleu = cells_of(filters_table(more, ["news", "web"], ["avg"], True))
+    _, random, bleu = cells_of(format_filters(more, ["news", "web"], ["avg"], True))
     assert random[:3] == ["random", "70.5", "60.5"] and bleu[:3] == ["bleu (1 of 2 data sets)", "71.0", "45.0"]
 
 
 def test_a_cell_has_its_pairs_epochs_and_spread_and_a_difference_corrected_for_all_cells(grid, compared):
-    _, random, bleu = cells_of(cells_table(compared.values(), True))
+    _, random, bleu = cells_of(format_cells(compared.values(), True))
     assert random[:6] == ["random", "news", "avg", "–", "40", "2 2"] and random[-1] == ""
     assert [bleu[3], *bleu[6:]] == ["bleu>1", "71.0 ± 1.4", "45.0 ± 1.4", "+4.0 [+2.9, +5.1]", "holds", "fails"]
     low = ComparedCell(LOW, grid[LOW], grid[RANDOM], NOTHING)
     # Student's t with nine degrees of freedom for two comparisons: 2.685.
-    assert cells_of(cells_table([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"
+    assert cells_of(format_cells([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"
