@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.searching.bm25 import Bm25
+from hf_paraphrase.searching.bm25 import Bm25, WordIndex
 from hf_paraphrase.searching.filters import select_rows
 from hf_paraphrase.searching.index import SearchIndex, build_index
 
@@ -74,18 +75,72 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
     assert expected and select_rows(table, [text]).tolist() == expected
 
 
+TABLE = pa.table(
+    {
+        "code": ["0012", "12", None, "x OR y"],
+        "year": pa.array([1999, 2020, 2024, None], pa.int16()),
+        "price": ["7.5", "1200", "30", None],
+        "local": ["12.000,00", "7,90", None, "x"],
+        "day": pa.array([0, 1, 2, None], pa.date32()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("code='0012'", [0]),
+        ("code=12", [1]),
+        ("code!=12", [0, 3]),
+        ('code="x OR y"', [3]),
+        ("year>=2020 AND code=12 OR code='0012'", [0, 1]),
+        ("year>=1000 AND (code=12 OR code='0012')", [0, 1]),
+        ("((year<2000)OR(year>2021))", [0, 2]),
+        ("year<99999", [0, 1, 2]),
+        ("year>99999", []),
+        ("year!=99999", [0, 1, 2]),
+        ("year>=2019.5", [1, 2]),
+        ("price>=30", [1, 2]),
+        ("price>='30'", [0, 2]),
+        ("day>=1970-01-02", [1, 2]),
+        ("code='it''s'", []),
+    ],
+)
+def test_a_filter_follows_the_types_of_the_columns(text, rows):
+    assert select_rows(TABLE, text).tolist() == rows
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("year", "not a filter: 'year'"),
+        ("'year'>=2020", "write year without quotes"),
+        ("years=1", "the index has no column 'years' .its columns are code, year"),
         (">=3", "not a filter"),
-        ("month=1", "the index has no column 'month' .its columns are sentence, position, year"),
-        ("year>=long ago", "compares a column of type int64 with a text .give a number without quotes"),
+        ("year", "not a filter: 'year'"),
+        ("year>=long ago", "compares a column of type int16 with a text .give a number without quotes"),
+        ("year='2020'", "give a number without quotes"),
+        ("local>=12.000,00", "a number that is not plain"),
+        ("local>=12000", "local has the text '12.000,00'"),
+        ("code='0012", "without its closing '"),
+        ("code!=0012 code!=0013", "a second condition in the value '0012 code!=0013'"),
+        ("year=1 AND ", "not a filter"),
+        ("(year=1", "not a filter"),
+        ("year=1)", "not a filter"),
+        ("(" * 60 + "year=1" + ")" * 60, "nested parentheses"),
+        (f"year={'1' * 100_000}", "a filter of 100,005 characters"),
     ],
 )
-def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
+def test_a_filter_that_is_wrong_is_refused_with_a_hint(text, message):
     with pytest.raises(UsageError, match=message):
-        rows_of(index, "w1", filters=[text])
+        select_rows(TABLE, text)
+
+
+@pytest.mark.parametrize("text", [" " * 9_000, "year" + " " * 9_000 + "x", "code=" + " AND" * 2_000, "(" * 9_000])
+def test_no_filter_takes_long(text):
+    start = time.process_time()
+    with pytest.raises(UsageError):
+        select_rows(TABLE, text)
+    assert time.process_time() - start < 0.5
 
 
 def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
@@ -108,7 +163,11 @@ def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
 def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filters):
     query = "w3 w9 r77 unheard"
     vectors = rows_of(index, query, k=100, method="exact", filters=filters)
-    words = [row for row in Bm25(TEXTS).best(query, 200).tolist() if not filters or (YEARS[row] or 0) >= 2012][:100]
+    words = [
+        row
+        for row in Bm25([WordIndex.build([TEXTS])]).best(query, 200).tolist()
+        if not filters or (YEARS[row] or 0) >= 2012
+    ][:100]
     scores = dict.fromkeys([*vectors, *words], 0.0)
     for ranking in (vectors, words):
         for rank, row in enumerate(ranking):
