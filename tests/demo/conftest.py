@@ -63,7 +63,7 @@ def pairs(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def progress_bars():
-    """Gives progress bars the methods back that gradio puts its own in the place of."""
+    """Restore the methods of progress bars that gradio replaces."""
     before = dict(vars(tqdm))
     yield
     for name, value in before.items():

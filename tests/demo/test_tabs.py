@@ -37,7 +37,7 @@ from hf_paraphrase.translation.loading import load_translation_model
 
 
 def numbers_kept(pairs, ranges, output):
-    """The number that the page says, and that of the pairs which the command on it keeps."""
+    """Return the number of kept pairs on the page, and the number that its command keeps."""
     kept, comparisons = pairs.select(ranges)
     words = shlex.split(pairs.format_command(comparisons))
     assert words[:2] == ["hf-paraphrase", "filter"] and words[-2:] == ["--output", "filtered"]

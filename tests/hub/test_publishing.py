@@ -1,4 +1,4 @@
-"""What a push sends, what it leaves out, what it refuses, and what it changes for the readers on the Hub."""
+"""Files that a push sends, leaves out, refuses, and changes for readers on the Hub."""
 
 from __future__ import annotations
 

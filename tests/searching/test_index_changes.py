@@ -132,7 +132,7 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
     index = make(pa.table(rows))
     assert texts(index) == ["w1", "w1", "w2", "w3"] and index.settings.repeated == 1
     assert texts(make(pa.table(rows), "unique", unique=True)) == ["w1", "w2", "w3"]
-    # Row a is replaced, row b is added as it is there, and rows without an id are replaced by none.
+    # Row a is replaced, row b is left out as a repeated row, and rows without an id stay.
     change = pa.table({"sentence": ["w7", "w1", "w8"], "id": ["a", "b", "c"], "year": [5, 2, 6]})
     assert index.add(change) == 1 and index.num_replaced == 1
     assert [(row["sentence"], row["id"]) for row in index.sentences.to_pylist()] == [
