@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from ..settings import Option
 from ..text.hashing import hash64, hash_rows
 from ..text.normalization import normalize_texts
 from ..tokenization.fast_tokenize import list_of_texts
+from ..training.devices import CPU
 from ..vectors.exact_search import Pairs, ScoredPairs, find_similar_pairs, keep_best_pairs
 from ..vectors.similarity import unit_row_cosines
 from .bm25 import fuse_rankings
@@ -37,11 +38,14 @@ from .segments import ID, POSITION, SENTENCE, remove_leftovers, write_segment
 from .snapshot import Snapshot, Vectors
 from .snippets import find_best_passages
 
+if TYPE_CHECKING:
+    from ..classification.classifier import CrossEncoder
+
 __all__ = ["Neighbour", "SearchIndex", "build_index"]
 ENCODER_FOLDER = "encoder"
 _QUERIES_PER_BLOCK, _QUERIES_WITH_SNIPPETS = 1024, 64
 _NUM_CANDIDATES = 100
-"""Candidates of each ranking in a hybrid search."""
+"""Candidates of each ranking in a hybrid search, and of a reranker."""
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
 
@@ -52,7 +56,8 @@ class Neighbour:
 
     Attributes:
         sentence: The text.
-        score: The cosine with the query; the sum of 1 / (60 + rank) over both rankings in a hybrid search.
+        score: The cosine with the query; the sum of 1 / (60 + rank) over both rankings in a hybrid search; the score
+            of the reranker if one is given.
         row: The row in the index, from 0; it changes when segments are merged.
         position: The line or row in the input of the index, from 1; rows that are added later are counted on.
         columns: The values in the other columns of the input.
@@ -175,6 +180,7 @@ class SearchIndex:
         nprobe: int | None = None,
         filters: str | Sequence[str] = (),
         hybrid: bool = False,
+        reranker: CrossEncoder | str | os.PathLike[str] | None = None,
         snippets: bool = False,
         batch_size: int = 256,
         prompt_name: str | None = None,
@@ -191,6 +197,7 @@ class SearchIndex:
             filters: Conditions on the columns, for instance `year>=2020`; all must hold. See
                 :func:`~.filters.select_rows`.
             hybrid: Rank the sentences by their words too, and fuse the two rankings.
+            reranker: A cross-encoder, or its folder or name on the Hub, that ranks the best 100 candidates again.
             snippets: Return with each neighbor its passage that is nearest to the query, a sentence or about 200
                 characters; see :func:`~.snippets.split_passages`.
             batch_size: Queries in a padded batch of the encoder.
@@ -205,7 +212,10 @@ class SearchIndex:
         if prompt_name is not None:
             prompt = self.encoder.choose_prompt(prompt, prompt_name)
         candidates = snapshot.select(filters) if filters else None
-        depth = max(k, _NUM_CANDIDATES) if hybrid else k
+        if isinstance(reranker, str | os.PathLike):
+            reranker = _open_reranker(reranker, self._given[1] or CPU)
+        num_ranked = k if reranker is None else max(k, _NUM_CANDIDATES)
+        depth = max(num_ranked, _NUM_CANDIDATES) if hybrid else num_ranked
         options: dict[str, Any] = {"method": method, "nprobe": nprobe, "candidate_rows": candidates}
         allowed = snapshot.live_rows if candidates is None else candidates
         step = _QUERIES_WITH_SNIPPETS if snippets else _QUERIES_PER_BLOCK
@@ -216,12 +226,16 @@ class SearchIndex:
             for query, rows, scores in zip(block, *snapshot.search_vectors(vectors, depth, **options), strict=True):
                 rows, scores = rows[rows >= 0], scores[rows >= 0]
                 if hybrid:
-                    rows, scores = fuse_rankings([rows, snapshot.bm25.best(query, depth, allowed)], k)
+                    rows, scores = fuse_rankings([rows, snapshot.bm25.best(query, depth, allowed)], num_ranked)
                 records = zip(snapshot.take(rows).to_pylist(), scores.tolist(), rows.tolist(), strict=True)
                 neighbors = [
                     Neighbour(values.pop(SENTENCE), score, row, values.pop(POSITION), values)
                     for values, score, row in records
                 ]
+                if reranker is not None:
+                    scores = reranker.scores([query] * len(rows), [neighbor.sentence for neighbor in neighbors])
+                    order = np.argsort(-scores, kind="stable")[:k].tolist()
+                    neighbors = [replace(neighbors[position], score=float(scores[position])) for position in order]
                 hits.append(neighbors)
             if snippets:
                 embed = partial(self._documents.embed, batch_size=batch_size)
@@ -388,6 +402,17 @@ class SearchIndex:
         card = make_index_card(manifest, [self.folder, *([] if source is None else [source])])
         atomic_write_text(self.folder / PROVENANCE, record_text(record))
         write_card(self.folder, card)
+
+
+def _open_reranker(name: str | os.PathLike[str], device: str) -> CrossEncoder:
+    # It imports torch, which other searches do not need.
+    from ..classification.classifier import CrossEncoder
+
+    try:
+        return CrossEncoder.from_pretrained(name, device=device)
+    except ModelError as error:
+        error.remedy = "give a cross-encoder with one label, such as cross-encoder/ms-marco-MiniLM-L6-v2"
+        raise
 
 
 def _as_table(texts: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> pa.Table:

@@ -33,7 +33,7 @@ from .manifest import Manifest
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
-_SEARCH_OPTIONS = ("method", "hybrid", "snippets", "prompt_name", "prompt")
+_SEARCH_OPTIONS = ("method", "hybrid", "reranker", "snippets", "prompt_name", "prompt")
 _FOR_QUERIES = ("top_k", "format", "filter", *_SEARCH_OPTIONS[1:])
 _CHANGES = ("add", "remove", "remove_id", "remove_where")
 
@@ -107,6 +107,13 @@ class SearchSettings(DeviceSettings, FormatSettings):
     hybrid: bool = setting(
         "also rank by the words of the queries (BM25); the score is then the sum of the reciprocal ranks", False
     )
+    reranker: str | None = setting(
+        "cross-encoder that ranks the best 100 candidates of each query again: a sequence-classification model of "
+        "transformers with one label, by its folder or its name on the Hub, such as "
+        "cross-encoder/ms-marco-MiniLM-L6-v2; its score replaces the cosine",
+        None,
+        path=True,
+    )
     prompt_name: str | None = setting(
         "put the prompt of this name before each query [default: the prompt query, if the encoder has one]",
         None,
@@ -149,7 +156,9 @@ class SearchSettings(DeviceSettings, FormatSettings):
         """Checks that the settings fit together."""
         super().check()
         queries, changes = bool(self.query or self.query_file), any(is_given(self, name) for name in _CHANGES)
-        for_queries = ", ".join(f"--{name}" for name in ("top-k", "format", "filter", "hybrid", "snippets", "prompt"))
+        for_queries = ", ".join(
+            f"--{name}" for name in ("top-k", "format", "filter", "hybrid", "reranker", "snippets", "prompt")
+        )
         rules = (
             (self.corpus is None and self.index is None, "give either --corpus or --index"),
             (not (queries or changes or self.output), "name the folder to make with --output, or give --query"),

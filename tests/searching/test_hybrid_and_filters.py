@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tiny_encoders import write_average
+from tiny_transformers import write_cross_encoder
 
+from hf_paraphrase.classification.classifier import CrossEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -181,6 +183,44 @@ def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filte
 def test_a_word_that_the_encoder_does_not_know_is_found_by_a_hybrid_search_alone(index):
     assert rows_of(index, "r42") == [] and rows_of(index, "r42", hybrid=True) == [42]
     assert rows_of(index, "r4242", hybrid=True) == []
+
+
+def test_a_reranker_ranks_the_candidates_again(tmp_path, capsys):
+    texts = ["the cat sat", "a doctor sat", "the car", "in paris a doctor sat", "a car in paris", "the doctor"]
+    encoder = write_average(tmp_path / "model", sorted({word for text in texts for word in text.split()}))
+    (tmp_path / "corpus").write_text("\n".join(texts))
+    assert (
+        main(["search", "--model", str(encoder), "--corpus", f"{tmp_path}/corpus", "--output", f"{tmp_path}/i"]) == 0
+    )
+    reranker, index = str(write_cross_encoder(tmp_path / "cross")), SearchIndex(tmp_path / "i")
+    query = "a doctor in paris"
+    scores = dict(zip(texts, CrossEncoder.from_pretrained(reranker).scores([query] * 6, texts), strict=True))
+    for options in ({}, {"hybrid": True, "snippets": True}):
+        plain = [hit.sentence for hit in next(index.search(query, 9, **options))]
+        hits = next(index.search(query, 3, reranker=reranker, **options))
+        assert [hit.sentence for hit in hits] == sorted(plain, key=lambda text: -scores[text])[:3] != plain[:3]
+        assert [hit.score for hit in hits] == [scores[hit.sentence] for hit in hits]
+    capsys.readouterr()
+    command = [
+        "search",
+        "--index",
+        f"{tmp_path}/i",
+        "--query",
+        query,
+        "--top-k",
+        "3",
+        "--format",
+        "jsonl",
+        "--reranker",
+    ]
+    assert main([*command, reranker]) == 0
+    neighbours = json.loads(capsys.readouterr().out)["neighbours"]
+    assert [(hit["sentence"], hit["score"]) for hit in neighbours] == [(hit.sentence, hit.score) for hit in hits]
+    several = write_cross_encoder(tmp_path / "several", ("entailment", "neutral"))
+    for wrong, message in ((several, "2 labels, not one score"), (encoder, "not a cross-encoder")):
+        assert main([*command, str(wrong)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and "give a cross-encoder with one label" in error and error.count("\n") == 1
 
 
 # ----- the columns of the corpus
