@@ -736,6 +736,7 @@ def search(
     top_k: int = 10,
     filter: str | Sequence[str] = ...,
     hybrid: bool = False,
+    reranker: _Input | None = None,
     prompt_name: str | None = None,
     prompt: str | None = None,
     snippets: bool = False,

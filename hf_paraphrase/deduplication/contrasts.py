@@ -1,4 +1,4 @@
-"""Contrasts: texts that differ in negation or numbers alone, so that near vectors do not make them duplicates."""
+"""Contrasts: texts that differ only in negation or numbers, so that near vectors do not make them duplicates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..searching.segments import locate
 from ..text.hashing import hash64
 from ..text.normalization import normalize_text
 from ..text.words import tokenize
@@ -26,10 +27,10 @@ _NUMBER = re.compile(
 _AUXILIARIES = frozenset(["do", "does", "did"])
 """Words that English adds to a verb only to negate it or to ask."""
 _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
-"""What is left of "can't", "won't" and "shan't" without "n't"."""
+"""The stems of "can't", "won't" and "shan't", without "n't"."""
 
 
-def contrast_parts(text: str) -> tuple[str, str]:
+def split_contrast(text: str) -> tuple[str, str]:
     """Splits a text into its other words, and its numbers and negations."""
     others, numbers, negations = [], [], 0
     for word in tokenize(normalize_text(text)):
@@ -43,11 +44,7 @@ def contrast_parts(text: str) -> tuple[str, str]:
 
 
 class Contrasts:
-    """Tells which pairs of texts differ in negation or numbers alone; each text is read when it is first asked for.
-
-    Args:
-        texts: All texts, by their numbers from 0.
-    """
+    """Finds pairs of texts that differ only in negation or numbers; each text is read at its first comparison."""
 
     def __init__(self, texts: pa.ChunkedArray) -> None:
         self._chunks = texts.chunks
@@ -55,22 +52,19 @@ class Contrasts:
         self._is_read = np.zeros(len(texts), bool)
         self._hashes = np.zeros((2, len(texts)), np.uint64)
 
-    def texts(self, numbers: NDArray[np.int64]) -> list[str]:
-        """Returns some texts (numbers,) in their order."""
-        chunks = np.searchsorted(self._starts, numbers, side="right") - 1
-        taken = [""] * len(numbers)
-        for chunk in np.unique(chunks).tolist():
-            places = np.flatnonzero(chunks == chunk)
-            values = self._chunks[chunk].take(pa.array(numbers[places] - self._starts[chunk])).to_pylist()
-            for place, value in zip(places.tolist(), values, strict=True):
-                taken[place] = value or ""
-        return taken
+    def _read(self, rows: NDArray[np.int64]) -> list[str]:
+        texts = [""] * len(rows)
+        for chunk, positions, own in locate(self._starts, rows):
+            values = self._chunks[chunk].take(pa.array(own)).to_pylist()
+            for position, value in zip(positions.tolist(), values, strict=True):
+                texts[position] = value or ""
+        return texts
 
     def differ(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Returns which pairs of texts (pairs,), given by their numbers, are contrasts."""
+        """Returns which pairs of rows (pairs,) have contrasting texts."""
         unread = np.unique(np.concatenate([side[~self._is_read[side]] for side in (first, second)]))
         if len(unread):
-            parts = zip(*map(contrast_parts, self.texts(unread)), strict=True)
+            parts = zip(*map(split_contrast, self._read(unread)), strict=True)
             self._hashes[:, unread] = [hash64(side) for side in parts]
             self._is_read[unread] = True
         others, own = self._hashes

@@ -22,9 +22,8 @@ from ..data.text_blocks import FormatSettings
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
 from ..messages import log, sanitize_line
+from ..searching.index import SearchIndex
 from ..searching.manifest import MANIFEST_FILE
-from ..searching.segments import SENTENCE
-from ..searching.snapshot import Snapshot
 from ..settings import recipe, setting
 from ..tables import format_table, plain_markdown
 from ..tokenization.fast_tokenize import list_of_texts
@@ -46,10 +45,10 @@ _CHECKED_TEXTS, _FEW_TEXTS = 2000, 10
 
 @dataclass(kw_only=True)
 class DeduplicateSettings(DeviceSettings, FormatSettings):
-    """Remove the rows whose text is the same as, or similar to, that of an earlier row.
+    """Remove the rows whose text is the same as, or similar to, the text of an earlier row.
 
-    The kept rows are the split `train` of the output, with all their columns; the others are the split `removed`, with
-    the text and number (from 0) of the row that represents each, and the similarity of the two.
+    The split `train` of the output has the kept rows with all their columns. The split `removed` has the removed rows,
+    each with the text and number (from 0) of the row that represents it, and the similarity of the two.
     """
 
     input: list[str] = setting(
@@ -65,14 +64,14 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
         path=True,
     )
     by: list[str] = setting(
-        "text column, or several that are compared as one text; by default those of sentence, text, sentence1 and "
-        "sentence2 that exist, else the only text column",
+        "text column, or several that are compared as one text; by default the columns sentence, text, sentence1 "
+        "and sentence2, if they exist, else the only text column",
         [],
     )
     threshold: float = setting("minimum cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
     clusters: str = setting(
-        "representative = a row is removed if it is near a row that is kept; components = rows linked by a chain of "
-        "near-duplicates are one cluster, of which the first is kept",
+        "representative = a row is removed if it is near a row that is kept; components = of all rows linked by a "
+        "chain of near-duplicates, the first is kept",
         "representative",
         choices=["representative", "components"],
     )
@@ -80,7 +79,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
         "sentence encoder that computes the cosine; multilingual knows several languages", BUILTIN, path=True
     )
     remove_contrasts: bool = setting(
-        "also remove rows that differ from an earlier row in negation or numbers alone, which are kept otherwise",
+        "also remove rows that differ from an earlier row only in negation or numbers; they are kept by default",
         False,
     )
     split: str = setting("split of a folder or a dataset on the Hub", "train")
@@ -99,7 +98,7 @@ def deduplicate(
     return_removed: bool = False,
     **settings: Any,
 ) -> Any:
-    """Removes the rows whose text is the same as, or similar to, that of an earlier row.
+    """Removes the rows whose text is the same as, or similar to, the text of an earlier row.
 
     Args:
         rows: A list of texts, a `datasets.Dataset`, a pandas or polars DataFrame, an Arrow table, or the path of a
@@ -111,8 +110,8 @@ def deduplicate(
         **settings: Other options of the command `deduplicate`: `by`, `threshold`, `clusters`, `encoder`, ...
 
     Returns:
-        Without `output` a `datasets.Dataset` of the rows that stay, with all their columns; with `return_removed` a
-        pair, whose second part is the removed rows. With `output` the data folder.
+        Without `output` a `datasets.Dataset` of the kept rows, with all their columns; with `return_removed` a pair of
+        the kept and the removed rows. With `output` the data folder.
 
     Raises:
         UsageError: The rows are of another type, or both `rows` and `input` are given.
@@ -124,9 +123,8 @@ def deduplicate(
     """
     if (rows is None) == (input is None):
         raise UsageError("give either rows or input", remedy="for instance deduplicate(texts)")
-    for name in ("by",):
-        if isinstance(settings.get(name), str):
-            settings[name] = [settings[name]]
+    if isinstance(settings.get("by"), str):
+        settings["by"] = [settings["by"]]
     if output is not None:
         paths = [_as_paths(each) for each in (rows if input is None else input, against)]
         if return_removed:
@@ -138,7 +136,7 @@ def deduplicate(
         checked.check()
         opened = [_open(source, checked) for source in sources]
         run = DeduplicationRun(checked, opened, [each.name for each in opened])
-    kept, removed = (_as_dataset(opened[0], mask) for mask in (run.found.kept, ~run.found.kept))
+    kept, removed = (_as_dataset(opened[0], mask) for mask in (run.result.kept, ~run.result.kept))
     run.log_contrasts()
     if not return_removed:
         return kept
@@ -159,36 +157,31 @@ def _as_paths(given: Any) -> list[str]:
 
 
 def _as_source(given: Any) -> Any:
-    """Returns what `open_rows` opens; a list of strings is texts."""
-    import datasets
-
-    if isinstance(given, str | Path | datasets.Dataset | datasets.IterableDataset):
+    """Returns rows that `open_rows` opens; a list of strings becomes a column of texts."""
+    methods = ("to_parquet", "with_format", "sink_parquet", "__arrow_c_stream__")
+    if isinstance(given, str | Path) or any(hasattr(given, name) for name in methods):
         return given
-    if hasattr(given, "to_parquet") and hasattr(given, "iloc"):
-        return pa.Table.from_pandas(given, preserve_index=False)
-    if hasattr(given, "__arrow_c_stream__"):
-        return pa.table(given)
     try:
-        return datasets.Dataset.from_dict({"text": list_of_texts(given)})
+        return pa.table({"text": list_of_texts(given)})
     except TypeError as error:
         remedy = "give a list of strings, a Dataset, a DataFrame, a file or a folder"
         raise UsageError(str(error), remedy=remedy) from error
 
 
 def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str) -> None:
-    """Refuse texts that the encoder does not read: it would take different ones for the same."""
+    """Refuse texts that the encoder does not read: it would give different texts near vectors."""
     rows = np.linspace(0, max(len(texts) - 1, 0), min(_CHECKED_TEXTS, len(texts))).astype(np.int64)
-    found = encoder.find_unreadable_texts([text for text in texts.take(pa.array(rows)).to_pylist() if text])
-    # Of a few texts the encoder warns.
-    if found.are_many and len(texts) >= _FEW_TEXTS:
-        raise UsageError(str(found), path=name, remedy="give another --encoder, or compare them with --force")
+    unreadable = encoder.find_unreadable_texts([text for text in texts.take(pa.array(rows)).to_pylist() if text])
+    # For a few texts the encoder warns.
+    if unreadable.are_many and len(texts) >= _FEW_TEXTS:
+        raise UsageError(str(unreadable), path=name, remedy="give another --encoder, or compare them with --force")
 
 
 def _open(source: Any, settings: DeduplicateSettings) -> Rows:
     """Opens rows, or the sentences of a search index."""
     path = source[0] if isinstance(source, list) and len(source) == 1 else source
     if isinstance(path, str | Path) and (Path(path) / MANIFEST_FILE).is_file():
-        return open_rows(Snapshot.open(Path(path)).table.select([SENTENCE]), roles=())
+        return open_rows(SearchIndex(path).sentences.select(["sentence"]), roles=())
     is_file = isinstance(path, str | Path | list)
     options = settings.format_options() if is_file else {}
     return open_rows(source, settings.split, subset=settings.subset, roles=(), **options)
@@ -223,7 +216,7 @@ class DeduplicationRun:
             _check_languages(encoder, self.texts[0], names[0])
         total = sum(map(len, self.texts))
         with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True) as bar:
-            self.found: Duplicates = find_duplicates(
+            self.result: Duplicates = find_duplicates(
                 self.texts[0],
                 encoder,
                 earlier=self.texts[1] if len(opened) > 1 else None,
@@ -236,30 +229,30 @@ class DeduplicationRun:
 
     def representatives(self) -> dict[str, pa.Array]:
         """Returns the columns that the removed rows get in addition."""
-        found, earlier = self.found, self.found.num_earlier
-        numbers = found.representatives[earlier:][~found.kept]
+        result, earlier = self.result, self.result.num_earlier
+        numbers = result.representatives[earlier:][~result.kept]
         is_own = numbers >= earlier
         rows = np.where(is_own, numbers - earlier, numbers)
-        columns = [self.text_of(numbers), pa.array(rows), pa.array(found.similarities[earlier:][~found.kept])]
+        columns = [self.take_texts(numbers), pa.array(rows), pa.array(result.similarities[earlier:][~result.kept])]
         if len(self.texts) > 1:
             columns.append(pa.array(np.where(is_own, "input", "against").tolist(), pa.string()))
         return dict(zip(_ADDED, columns, strict=False))
 
     def log_contrasts(self) -> None:
-        """Warns about rows that stay because they differ from another one in negation or numbers alone."""
-        pairs = self.found.contrasts
+        """Warns about rows that are kept because they differ from another row only in negation or numbers."""
+        pairs = self.result.contrasts
         if not pairs:
             return
         log(
-            f"{len(pairs):,} rows are near an earlier row but differ from it in negation or numbers alone: kept "
+            f"{len(pairs):,} rows are near an earlier row but differ from it only in negation or numbers: kept "
             "(--remove-contrasts removes them)",
             warning=True,
         )
         for row, earlier, similarity in pairs[:2]:
-            texts = self.text_of(np.array([row, earlier])).to_pylist()
+            texts = self.take_texts(np.array([row, earlier])).to_pylist()
             log(f"  {similarity:.3f}  " + "  |  ".join(sanitize_line(text, 70) for text in texts), warning=True)
 
-    def text_of(self, numbers: np.ndarray) -> pa.Array:
+    def take_texts(self, numbers: np.ndarray) -> pa.Array:
         """Returns texts by their numbers; the texts of `against` are numbered first."""
         every = pa.chunked_array([chunk for texts in self.texts[::-1] for chunk in texts.chunks], pa.string())
         taken = every.take(pa.array(numbers))
@@ -268,7 +261,7 @@ class DeduplicationRun:
 
 @recipe(DeduplicateSettings)
 def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
-    """Leaves out the rows of files, or of a folder or a name on the Hub, that say the same as earlier ones."""
+    """Leaves out the rows of files, a folder or a dataset on the Hub that repeat earlier rows."""
     sources = [settings.input, *([settings.against] if settings.against else [])]
     local = [path for path in [*settings.input, *settings.against] if Path(path).exists()]
     with Artefact(
@@ -283,12 +276,12 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         if not len(run.texts[0]):
             raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
         schema, added = run.rows.schema, pa.table(run.representatives())
-        kept = write_split(artefact.staging, "train", run.rows.batches(keep=run.found.kept), schema)
+        kept = write_split(artefact.staging, "train", run.rows.batches(keep=run.result.kept), schema)
         for field in added.schema:
             schema = schema.append(field)
-        gone = _with_columns(run.rows.batches(keep=~run.found.kept), added)
-        removed = write_split(artefact.staging, REMOVED, gone, schema)
-        results = {"rows": kept, "removed": removed, **run.found.counts}
+        rest = _append_columns(run.rows.batches(keep=~run.result.kept), added)
+        removed = write_split(artefact.staging, REMOVED, rest, schema)
+        results = {"rows": kept, "removed": removed, **run.result.counts}
         above, below = _examples(run)
         artefact.finish(results=results, card=Card("deduplicated", _card_values(run, results, above, below)))
     _report(settings, results, [*above[:2], *below[:2]])
@@ -296,8 +289,8 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
     return DataFolder(settings.output)
 
 
-def _with_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator[pa.Table]:
-    """Streams tables with further columns."""
+def _append_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator[pa.Table]:
+    """Yields tables with further columns."""
     start = 0
     for batch in tables:
         table = pa.Table.from_batches([batch])
@@ -322,32 +315,32 @@ def _card_values(
         "threshold": settings.threshold,
         "components": settings.clusters == "components",
         "results": {"checked": 0, "missed": 0, "contrasts": 0, **results},
-        "histogram": _histogram(run.found),
+        "histogram": _histogram(run.result),
         "above": format_table(["similarity", "removed", "kept"], above),
         "below": format_table(["similarity", "kept", "kept too"], below),
     }
 
 
 def _examples(run: DeduplicationRun) -> tuple[list[list[str]], list[list[str]]]:
-    """Lays out the pairs nearest to the threshold: some that were removed, and some of which both stay."""
-    found, threshold = run.found, run.settings.threshold
-    rows = np.flatnonzero((found.representatives >= 0) & (found.similarities < 1.0))
-    # Rows of one text have one similarity to their representative.
-    keys = np.column_stack([found.similarities[rows], found.representatives[rows]])
+    """Makes tables of the pairs nearest to the threshold: removed rows, and pairs of kept rows."""
+    result, threshold = run.result, run.settings.threshold
+    rows = np.flatnonzero((result.representatives >= 0) & (result.similarities < 1.0))
+    # Equal rows have the same similarity to their representative.
+    keys = np.column_stack([result.similarities[rows], result.representatives[rows]])
     rows = rows[np.unique(keys, axis=0, return_index=True)[1][:_EXAMPLES]]
-    removed = [(int(row), int(found.representatives[row]), float(found.similarities[row])) for row in rows]
-    stay = sorted((pair for pair in found.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
+    removed = [(int(row), int(result.representatives[row]), float(result.similarities[row])) for row in rows]
+    kept = sorted((pair for pair in result.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
     tables = []
-    for pairs in (removed, stay):
-        sides = [run.text_of(np.array([pair[side] for pair in pairs], np.int64)).to_pylist() for side in (0, 1)]
+    for pairs in (removed, kept):
+        sides = [run.take_texts(np.array([pair[side] for pair in pairs], np.int64)).to_pylist() for side in (0, 1)]
         cells = zip(pairs, *sides, strict=True)
         tables.append([[f"{pair[2]:.3f}", *map(plain_markdown, texts)] for pair, *texts in cells])
     return tables[0], tables[1]
 
 
-def _histogram(found: Duplicates) -> str:
-    """Lays out how many removed rows there are by similarity."""
-    similarities = found.similarities[found.num_earlier :][~found.kept]
+def _histogram(result: Duplicates) -> str:
+    """Makes a table of the number of removed rows by similarity."""
+    similarities = result.similarities[result.num_earlier :][~result.kept]
     bars = np.floor(similarities / _BAR + 1e-9).astype(np.int64)
     rows = [
         [f"{bar * _BAR:.2f} to {(bar + 1) * _BAR:.2f}" if bar * _BAR < 1.0 else "1.00", f"{count:,}"]

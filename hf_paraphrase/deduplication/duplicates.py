@@ -1,4 +1,4 @@
-"""Which texts say the same as earlier ones: exactly, then by the cosine of an encoder's vectors."""
+"""Finds texts that repeat an earlier text: exactly, then by the cosine of an encoder's vectors."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _Embedded = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What became of every text. Texts are numbered from 0, the texts of `earlier` first.
+    """The result for every text. Texts are numbered from 0, the texts of `earlier` first.
 
     Attributes:
-        num_earlier: How many came before; they all stay.
+        num_earlier: Number of `earlier` texts, which are all kept.
         representatives: For a removed text the number of its representative, else -1 (texts,).
-        similarities: The cosine to it, 1 for the same text; 0 for a text that stays (texts,).
-        counts: How many texts go as `exact` and `near` duplicates, and how many are `without_text` or have
-            `unknown_words` only; and, where not all were compared with all, for how many of those that stay this was
-            `checked`, and of how many an earlier one that is near was `missed`.
-        below: Of a sample of those that stay each with the nearest one before it that stays too, and their cosine,
-            where it is at most 0.1 below the threshold.
-        contrasts: Texts that stay although they are near an earlier text that stays, with it and their cosine: they
-            differ in negation or numbers alone.
+        similarities: The cosine to the representative, 1 for the same text; 0 for a kept text (texts,).
+        counts: Numbers of `exact` and `near` duplicates, and of texts `without_text` or with `unknown_words` only. If
+            the comparison was approximate, also the number of kept texts that were `checked` exactly, and the number
+            of near duplicates `missed` among them.
+        below: Pairs of a kept text and its nearest earlier kept text, with their cosine, from a sample; the cosine is
+            at most 0.1 below the threshold.
+        contrasts: Pairs of near texts that are both kept because they differ only in negation or numbers, with their
+            cosine.
     """
 
     num_earlier: int
@@ -60,7 +60,7 @@ class Duplicates:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Which of the new texts stay (new texts,)."""
+        """Mask of the new texts that are kept (new texts,)."""
         return self.representatives[self.num_earlier :] < 0
 
 
@@ -75,43 +75,47 @@ def find_duplicates(
     batch_size: int = 256,
     progress: Callable[[int], object] = no_progress,
 ) -> Duplicates:
-    """Finds for each text the first one before it that stays and is the same or near; with such a one it goes.
+    """Finds for each text the first earlier kept text that is the same or near; a text with one is a duplicate.
+
+    Texts are the same if they differ only in case and white space.
 
     Args:
         texts: The texts; a null or blank one has no duplicates.
-        encoder: Whose cosine decides where texts are not the same but for case and white space.
-        earlier: Other texts, which come before and all stay.
-        threshold: The least cosine of near texts.
+        encoder: The encoder of the cosines.
+        earlier: Texts that come before and are all kept.
+        threshold: Minimum cosine of near texts.
         components: A chain of near texts is one cluster, and only its first text is kept.
-        keep_contrasts: Texts that differ in negation or numbers alone are not near; see :mod:`.contrasts`.
+        keep_contrasts: Texts that differ only in negation or numbers are not near; see :mod:`.contrasts`.
         batch_size: Texts in a padded batch of the encoder.
         progress: Called with the number of texts done since the last call.
     """
     every = texts if earlier is None else pa.chunked_array([*earlier.chunks, *texts.chunks], pa.string())
     num_earlier = len(every) - len(texts)
-    with closing(mapped_in_order(lambda block: _keys(block[1]), _blocks(every), available_cores())) as parts:
+    with closing(
+        mapped_in_order(lambda block: _hash_texts(block[1]), _iterate_blocks(every), available_cores())
+    ) as parts:
         keys = np.concatenate([np.empty(0, np.uint64), *parts])
-    numbers = np.arange(len(keys))
-    _, places, groups = np.unique(keys, return_index=True, return_inverse=True)
-    same = np.where(keys == 0, numbers, places[groups])
-    new = np.flatnonzero((same == numbers) & (keys != 0))
+    rows = np.arange(len(keys))
+    _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
+    same = np.where(keys == 0, rows, firsts[groups])
+    new = np.flatnonzero((same == rows) & (keys != 0))
     contrasts = Contrasts(every) if keep_contrasts else None
     comparison = _Comparison(encoder, batch_size, len(keys), num_earlier, contrasts)
     if len(new):
         sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
-        sampled = [vectors for _, vectors in map(comparison.embedded, _chosen(every, sample))]
+        sampled = [vectors for _, vectors in map(comparison.embed, _read_texts(every, sample))]
         with one_blas_thread():
             comparison.near = IvfIndex(np.concatenate(sampled), threshold, len(new))
-            for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
-                with closing(comparison.all_embedded(_chosen(every, some))) as blocks:
-                    for rows, vectors in blocks:
-                        comparison.add(rows, vectors, components=components, all_stay=all_stay)
-                        progress(len(rows))
+            for all_kept, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
+                with closing(comparison.embed_all(_read_texts(every, some))) as blocks:
+                    for block in blocks:
+                        comparison.add(*block, components=components, all_kept=all_kept)
+                        progress(len(block[0]))
             comparison.finish_components()
             comparison.count_contrasts(threshold)
-            comparison.look_below(threshold)
+            comparison.sample_below(threshold)
     representatives, similarities = comparison.representatives, comparison.similarities
-    repeated = np.flatnonzero(same != numbers)
+    repeated = np.flatnonzero(same != rows)
     of_same = representatives[same[repeated]]
     representatives[repeated] = np.where(of_same < 0, same[repeated], of_same)
     similarities[repeated] = np.where(of_same < 0, 1.0, similarities[same[repeated]])
@@ -124,34 +128,29 @@ def find_duplicates(
     )
 
 
-def _blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
-    """Streams texts with the number of the first of each block."""
+def _iterate_blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+    """Yields blocks of texts, each with the row of its first text."""
     for start in range(0, len(texts), _BLOCK_TEXTS):
         yield start, as_string_array(texts.slice(start, _BLOCK_TEXTS))
 
 
-def _keys(texts: pa.Array) -> NDArray[np.uint64]:
-    """Computes a number for each text (texts,), 0 where there is none to be seen."""
-    # Of a million texts two different ones share 64 bits with a probability of 3e-8.
+def _hash_texts(texts: pa.Array) -> NDArray[np.uint64]:
+    """Hashes texts (texts,), 0 for a text without visible characters."""
+    # Two of a million different texts share 64 bits with a probability of 3e-8.
     keys = np.maximum(hash_rows(normalize_texts(texts)), np.uint64(1))
     return np.where(are_visible(texts), keys, np.uint64(0))
 
 
-def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[_Chosen]:
-    """Streams the texts of some rows (rows,), ascending."""
-    for start, block in _blocks(texts):
+def _read_texts(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[_Chosen]:
+    """Yields the texts of some rows (rows,), ascending, in blocks."""
+    for start, block in _iterate_blocks(texts):
         first, stop = np.searchsorted(rows, (start, start + len(block)))
         if stop > first:
             yield rows[first:stop], block.take(pa.array(rows[first:stop] - start)).to_pylist()
 
 
-def _parts(number: int) -> Iterator[slice]:
-    for start in range(0, number, _ROWS_AT_A_TIME):
-        yield slice(start, min(start + _ROWS_AT_A_TIME, number))
-
-
 class _Comparison:
-    """Compares the vectors of texts with the vectors of earlier texts, and notes the representative of each text."""
+    """Compares the vectors of texts with the vectors of earlier texts, and records the representative of each."""
 
     near: IvfIndex
 
@@ -170,33 +169,33 @@ class _Comparison:
         self._parents = np.arange(num_texts)
         self._added = np.empty(num_texts, np.int64)
 
-    def embedded(self, chosen: _Chosen) -> _Embedded:
+    def embed(self, block: _Chosen) -> _Embedded:
         """Embeds the texts of some rows as float32 (texts, dim), of length 1 or 0."""
-        rows, texts = chosen
+        rows, texts = block
         return rows, self._embedder.embed(texts, batch_size=self._batch_size)
 
-    def all_embedded(self, chosen: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
+    def embed_all(self, blocks: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
         """Embeds block after block; with a table the next one while a block is compared."""
         if self._embedder.encoder.is_table:
-            return mapped_in_order(self.embedded, chosen, 1)
+            return mapped_in_order(self.embed, blocks, 1)
         # A model takes all cores for many times as long, and in this thread an interrupt does not wait for it.
-        return (self.embedded(block) for block in chosen)
+        return (self.embed(block) for block in blocks)
 
-    def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_stay: bool) -> None:
+    def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_kept: bool) -> None:
         """Compares vectors (rows, dim) of some texts (rows,) with the vectors of all earlier texts."""
-        known = vectors.any(axis=1)
-        self.counts["unknown_words"] += int((~known & (rows >= self._num_earlier)).sum())
-        rows, placed = rows[known], self.near.place(vectors[known])
+        has_words = vectors.any(axis=1)
+        self.counts["unknown_words"] += int((~has_words & (rows >= self._num_earlier)).sum())
+        rows, placed = rows[has_words], self.near.place(vectors[has_words])
         if components:
             self._link(rows, placed)
-        elif not all_stay:
+        elif not all_kept:
             self._find_near(rows, placed)
-        stay = np.flatnonzero(self.representatives[rows] < 0)
-        self.near.add(placed, stay)
-        self._added[self.near.count - len(stay) : self.near.count] = rows[stay]
+        kept = np.flatnonzero(self.representatives[rows] < 0)
+        self.near.add(placed, kept)
+        self._added[self.near.count - len(kept) : self.near.count] = rows[kept]
 
     def _differ(self, later: NDArray[np.int64], earlier: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Returns which pairs of texts are contrasts, and notes the first one of each text."""
+        """Returns which pairs of texts are contrasts, and records the first contrast of each text."""
         if self._contrasts is None or not len(later):
             return np.zeros(len(later), bool)
         with self._lock:
@@ -205,37 +204,30 @@ class _Comparison:
         return differ
 
     def _find_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Notes for each of the texts that go the first near one that stays."""
-
-        def first_of_each(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.int64]:
-            return new
-
-        def differ_within(later: NDArray[np.int64], before: NDArray[np.int64]) -> NDArray[np.bool_]:
-            return self._differ(rows[later], rows[before])
-
-        self._note(
-            rows,
-            *self.near.near(
-                placed, skip=lambda new, old: self._differ(rows[new], self._added[old]), group=first_of_each
-            ),
-            self._added,
+        """Records for each duplicate among the rows the first near text that is kept."""
+        options: dict[str, Any] = {
+            "skip": lambda later, before: self._differ(rows[later], rows[before]),
+            "group": lambda later, before: later,
+        }
+        near = self.near.near(
+            placed, skip=lambda new, old: self._differ(rows[new], self._added[old]), group=options["group"]
         )
-        for part in _parts(len(rows)):
-            stay = np.flatnonzero(self.representatives[rows[: part.stop]] < 0)
-            own, before = stay[stay >= part.start], stay[stay < part.start]
-            self._note(
-                rows, *self.near.near_within(placed, own, before, skip=differ_within, group=first_of_each), rows
-            )
+        self._record(rows, *near, self._added)
+        for start in range(0, len(rows), _ROWS_AT_A_TIME):
+            kept = np.flatnonzero(self.representatives[rows[: start + _ROWS_AT_A_TIME]] < 0)
+            own, before = kept[kept >= start], kept[kept < start]
+            self._record(rows, *self.near.near_within(placed, own, before, **options), rows)
             own = own[self.representatives[rows[own]] < 0]
-            later, before, cosines = self.near.near_within(placed, own, own, skip=differ_within)
+            later, before, cosines = self.near.near_within(placed, own, own, skip=options["skip"])
             order = np.lexsort((before, later))
-            for one, other, pair in zip(
-                rows[later[order]].tolist(), rows[before[order]].tolist(), order.tolist(), strict=True
-            ):
+            pairs = zip(
+                rows[later[order]].tolist(), rows[before[order]].tolist(), cosines[order].tolist(), strict=True
+            )
+            for one, other, cosine in pairs:
                 if self.representatives[one] < 0 and self.representatives[other] < 0:
-                    self.representatives[one], self.similarities[one] = other, cosines[pair]
+                    self.representatives[one], self.similarities[one] = other, cosine
 
-    def _note(
+    def _record(
         self,
         rows: NDArray[np.int64],
         new: NDArray[np.int64],
@@ -243,35 +235,30 @@ class _Comparison:
         cosines: NDArray[np.float64],
         texts: NDArray[np.int64],
     ) -> None:
-        """Notes of each new row the first near text; `texts` gives the text of an earlier number."""
+        """Records the first near text of each new row; `texts` maps the indices `old` to texts."""
         order = np.lexsort((old, new))
         firsts = order[np.unique(new[order], return_index=True)[1]]
         self.representatives[rows[new[firsts]]] = texts[old[firsts]]
         self.similarities[rows[new[firsts]]] = cosines[firsts]
 
     def _link(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Joins the components of near texts; all texts are kept, to be compared with."""
-        total = len(self._parents)
+        """Joins the components of near texts; all texts stay in the index."""
 
-        def skip(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.bool_]:
-            later, earlier = rows[new], self._added[old]
-            return (self._roots(later) == self._roots(earlier)) | self._differ(later, earlier)
+        def options(texts: NDArray[np.int64]) -> dict[str, Any]:
+            def skip(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.bool_]:
+                later, earlier = rows[new], texts[old]
+                return (self._roots(later) == self._roots(earlier)) | self._differ(later, earlier)
 
-        def skip_within(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.bool_]:
-            later, earlier = rows[new], rows[old]
-            return (self._roots(later) == self._roots(earlier)) | self._differ(later, earlier)
+            def group(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.int64]:
+                return new * len(self._parents) + self._roots(texts[old])
 
-        def component(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.int64]:
-            return new * total + self._roots(self._added[old])
+            return {"skip": skip, "group": group}
 
-        def component_within(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.int64]:
-            return new * total + self._roots(rows[old])
-
-        new, old, _ = self.near.near(placed, skip=skip, group=component)
+        new, old, _ = self.near.near(placed, **options(self._added))
         self._join(rows[new], self._added[old])
-        for part in _parts(len(rows)):
-            own, before = np.arange(part.start, part.stop), np.arange(part.stop)
-            later, earlier, _ = self.near.near_within(placed, own, before, skip=skip_within, group=component_within)
+        for start in range(0, len(rows), _ROWS_AT_A_TIME):
+            stop = min(start + _ROWS_AT_A_TIME, len(rows))
+            later, earlier, _ = self.near.near_within(placed, np.arange(start, stop), np.arange(stop), **options(rows))
             self._join(rows[later], rows[earlier])
 
     def _roots(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -292,7 +279,7 @@ class _Comparison:
         self._parents[first] = self._roots(first)
 
     def finish_components(self) -> None:
-        """Notes the first text of each component, and the cosine to it."""
+        """Records the first text of each component, and the cosine to it."""
         roots = self._roots(np.arange(len(self._parents)))
         linked = np.flatnonzero(roots != np.arange(len(roots)))
         self.representatives[linked] = roots[linked]
@@ -302,12 +289,12 @@ class _Comparison:
 
     def _cosines(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         """Computes the cosines of pairs of texts that were added (pairs,)."""
-        places = np.zeros(len(self.representatives), np.int64)
-        places[self._added[: self.near.count]] = np.arange(self.near.count)
-        return unit_row_cosines(*(self.near.vectors(places[side]) for side in (first, second)))
+        positions = np.zeros(len(self.representatives), np.int64)
+        positions[self._added[: self.near.count]] = np.arange(self.near.count)
+        return unit_row_cosines(*(self.near.vectors(positions[side]) for side in (first, second)))
 
     def count_contrasts(self, threshold: float) -> None:
-        """Counts the texts that stay although they are near a text that stays: they differ in negation or numbers."""
+        """Lists the near texts that are both kept because they differ only in negation or numbers."""
         is_added = np.zeros(len(self.representatives) + 1, bool)
         is_added[self._added[: self.near.count]] = True
         is_added[:-1] &= self.representatives < 0
@@ -319,13 +306,13 @@ class _Comparison:
             self.contrasts += [pair for pair in pairs if pair[2] >= threshold]
         self.counts["contrasts"] = len(self.contrasts)
 
-    def look_below(self, threshold: float) -> None:
-        """Finds the nearest earlier kept text of a sample of kept texts, down to 0.1 below the threshold."""
+    def sample_below(self, threshold: float) -> None:
+        """Finds the nearest earlier kept text for a sample of kept texts, down to 0.1 below the threshold."""
         added = self._added[: self.near.count]
-        numbers = np.flatnonzero((self.representatives[added] < 0) & (added >= self._num_earlier))
-        numbers = numbers[np.linspace(0, len(numbers) - 1, min(_CHECKED_TEXTS, len(numbers))).astype(np.int64)]
-        for start in range(0, len(numbers), _CHECKED_AT_A_TIME):
-            some = numbers[start : start + _CHECKED_AT_A_TIME]
+        sample = np.flatnonzero((self.representatives[added] < 0) & (added >= self._num_earlier))
+        sample = sample[np.linspace(0, len(sample) - 1, min(_CHECKED_TEXTS, len(sample))).astype(np.int64)]
+        for start in range(0, len(sample), _CHECKED_AT_A_TIME):
+            some = sample[start : start + _CHECKED_AT_A_TIME]
             placed = self.near.place(self.near.vectors(some))
 
             def skip(new: NDArray[np.int64], old: NDArray[np.int64], some: NDArray[np.int64] = some) -> Any:
@@ -343,6 +330,6 @@ class _Comparison:
             best = order[np.unique(new[order], return_index=True)[1]]
             rows = (added[some[new[best]]].tolist(), added[old[best]].tolist())
             self.below += zip(*rows, cosines[best].tolist(), strict=True)
-        if len(numbers) and not self.near.is_exact:
+        if len(sample) and not self.near.is_exact:
             missed = sum(cosine >= threshold for *_, cosine in self.below)
-            self.counts |= {"checked": len(numbers), "missed": missed}
+            self.counts |= {"checked": len(sample), "missed": missed}

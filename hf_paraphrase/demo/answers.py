@@ -25,25 +25,25 @@ WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibili
 """Options of events that use models: one at a time, because a tokenizer must not be called by two threads at once."""
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a text for HTML, with marks of the writing direction."""
     return html.escape(printable(text))
 
 
-def rounded(value: Any) -> Any:
+def round_cell(value: Any) -> Any:
     """Return a table cell: numbers with three digits, None for NaN."""
     if isinstance(value, float):
         return None if math.isnan(value) else round(value, 3)
     return value
 
 
-def note(text: str, *, error: bool = False) -> str:
+def render_note(text: str, *, error: bool = False) -> str:
     """Return the HTML of a message in a frame."""
     kind, role = ("error", "alert") if error else ("said", "status")
-    return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(sanitize_line(text, 600))}</p>'
+    return f'<p class="hfp-note hfp-{kind}" role="{role}">{escape(sanitize_line(text, 600))}</p>'
 
 
-def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def report_errors(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that turns errors of an event handler into messages.
 
     A handler returns HTML first. An error replaces it by a message, followed by the values `others`. The traceback of
@@ -59,7 +59,7 @@ def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Calla
                 problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
                 if problem is None:
                     _LOGGER.exception("the page could not answer")
-                shown = note(str(problem or f"this failed: {type(error).__name__}: {error}"), error=True)
+                shown = render_note(str(problem or f"this failed: {type(error).__name__}: {error}"), error=True)
                 return (shown, *others) if others else shown
 
         return answer
@@ -79,7 +79,7 @@ def show_example(
     tab.select(on_open, [is_shown, *inputs], [is_shown, *outputs], **WITH_MODELS)
 
 
-def sentence_of(text: str | None, what: str = "the sentence") -> str:
+def read_sentence(text: str | None, what: str = "the sentence") -> str:
     """Return typed text as one sentence with single spaces."""
     sentence = " ".join((text or "").split())
     if not sentence:
@@ -91,7 +91,7 @@ def sentence_of(text: str | None, what: str = "the sentence") -> str:
     return sentence
 
 
-def sentences_of(text: str | None) -> list[str]:
+def read_sentences(text: str | None) -> list[str]:
     """Return the typed sentences, one per line, without empty lines."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if len(lines) < 2:
@@ -99,11 +99,11 @@ def sentences_of(text: str | None) -> list[str]:
         raise UsageError(problem, remedy="type two sentences, one per line")
     if len(lines) > MOST_SENTENCES:
         raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, one per line")
-    return [sentence_of(line, f"sentence {index}") for index, line in enumerate(lines, 1)]
+    return [read_sentence(line, f"sentence {index}") for index, line in enumerate(lines, 1)]
 
 
 @contextmanager
-def named_alone(path: Path | None) -> Iterator[None]:
+def shorten_upload_path(path: Path | None) -> Iterator[None]:
     """Remove the temporary folder of an upload from error messages."""
     try:
         yield
@@ -113,7 +113,7 @@ def named_alone(path: Path | None) -> Iterator[None]:
         raise
 
 
-def source_of(upload: str | None, path: str | None) -> Path | None:
+def choose_source(upload: str | None, path: str | None) -> Path | None:
     """Return the uploaded file or the path on this machine; None without either."""
     path = (path or "").strip()
     if upload and path:

@@ -23,7 +23,7 @@ from ..errors import InputError, UsageError
 from ..filtering.measures import read_numeric
 from ..filtering.measuring import add_columns, list_columns_to_read, list_measurable_columns
 from ..filtering.selections import check_columns, parse_selection
-from .answers import answered, escaped, named_alone, note, rounded, show_example, source_of
+from .answers import choose_source, escape, render_note, report_errors, round_cell, shorten_upload_path, show_example
 
 if TYPE_CHECKING:
     import gradio
@@ -79,13 +79,13 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     outputs = [result, *charts, *tables]
 
     def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
-        kept, comparisons = pairs.cut(ranges)
-        updates: list[Any] = [shown(pairs, kept, comparisons)]
-        updates += [measure.drawn(kept) for measure in pairs.measures.values()]
+        kept, comparisons = pairs.select(ranges)
+        updates: list[Any] = [render_result(pairs, kept, comparisons)]
+        updates += [measure.render(kept) for measure in pairs.measures.values()]
         updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
         headers = ["sentence1", "sentence2", *pairs.measures]
         for part in (kept, ~kept):
-            examples = pairs.examples(part)
+            examples = pairs.list_examples(part)
             updates.append(gr.Dataframe(value=examples, headers=headers, visible=bool(examples)))
         return updates
 
@@ -93,7 +93,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     hidden = gr.update(visible=False)
     nothing = [None, gr.skip(), *[hidden] * len(columns), *[gr.skip()] * len(ends), *[""] * (1 + len(charts))]
 
-    @answered([*nothing, hidden, hidden])
+    @report_errors([*nothing, hidden, hidden])
     def on_read(
         file: str | None, folder: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
@@ -106,9 +106,9 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         sliders += [gr.skip()] * (len(ends) - len(sliders))
         visible = [gr.update(visible=number < len(pairs.measures)) for number in range(MOST_MEASURES)]
         picked = gr.update(choices=available, value=list(pairs.measures))
-        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
+        return render_note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
 
-    @answered([gr.skip()] * (len(outputs) - 1))
+    @report_errors([gr.skip()] * (len(outputs) - 1))
     def on_move(pairs: PairMeasures | None, *values: float) -> list[Any]:
         if pairs is None:
             return [gr.skip()] * len(outputs)
@@ -130,15 +130,18 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
 
 def open_data(file: str | None, path: str, split: str, names: Sequence[str]) -> tuple[PairMeasures, list[str], str]:
     """Read the pairs of an upload or a folder on this machine; by default the labelled pairs of the sample."""
-    source = source_of(file, path)
+    source = choose_source(file, path)
     title = "the labelled pairs of the built-in sample" if source is None else source.name if file else path.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
-    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, named_alone(source if file else None):
-        folder = DataFolder(source or _sample(Path(work)))
+    with (
+        tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work,
+        shorten_upload_path(source if file else None),
+    ):
+        folder = DataFolder(source or _write_sample(Path(work)))
         part = split.strip() or "train"
         if part == "train" and part not in folder.splits:
             part = folder.splits[0]
-        available = available_measures(folder, part)
+        available = list_measures(folder, part)
         usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
         chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
         pairs = read_measures(folder, part, chosen, label=called)
@@ -148,16 +151,16 @@ def open_data(file: str | None, path: str, split: str, names: Sequence[str]) -> 
     return pairs, available, text
 
 
-def shown(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[str]) -> str:
+def render_result(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[str]) -> str:
     """Return the HTML with the number of kept pairs and the command that keeps them."""
     num_kept = int(kept.sum())
     count = f"<h3>{num_kept:,} of {pairs.count:,} pairs are kept ({num_kept / pairs.count:.1%})</h3>"
     if not num_kept:
-        return count + note("no pair is kept, so filter would report an error", error=True)
-    return f'{count}<code class="hfp-command">{escaped(pairs.command(comparisons))}</code>'
+        return count + render_note("no pair is kept, so filter would report an error", error=True)
+    return f'{count}<code class="hfp-command">{escape(pairs.format_command(comparisons))}</code>'
 
 
-def _sample(work: Path) -> Path:
+def _write_sample(work: Path) -> Path:
     """Write the labelled pairs of the built-in sample as a data folder."""
     for split, pairs in sample_paraphrases().items():
         rows = {name: [getattr(pair, name) for pair in pairs] for name in _LABELLED.names}
@@ -181,7 +184,7 @@ class MeasureValues:
     width: float
 
     @classmethod
-    def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
+    def from_values(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
         """Compute the range and the bar width of values."""
         drawn = values[np.isfinite(values)]
         least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
@@ -194,7 +197,7 @@ class MeasureValues:
         digits = max(0, math.ceil(math.log10(_STEPS / span)))
         return cls(name, values, round(least, digits), round(least + span, digits), digits, width)
 
-    def histogram(self, kept: NDArray[np.bool_]) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+    def count_bars(self, kept: NDArray[np.bool_]) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
         """Return the start of the first bar, and the numbers of kept pairs and of all pairs per bar (bars,)."""
         is_finite = np.isfinite(self.values)
         bars = np.floor(self.values[is_finite] / self.width).astype(np.int64)
@@ -202,9 +205,9 @@ class MeasureValues:
         counts = np.bincount(bars - first)
         return first * self.width, np.bincount((bars - first)[kept[is_finite]], minlength=len(counts)), counts
 
-    def drawn(self, kept: NDArray[np.bool_]) -> str:
+    def render(self, kept: NDArray[np.bool_]) -> str:
         """Return the HTML of the histogram, with the kept part of each bar in colour."""
-        start, inside, counts = self.histogram(kept)
+        start, inside, counts = self.count_bars(kept)
         most = int(counts.max(initial=1))
         bars = "".join(
             f'<span title="from {start + number * self.width:g}: {count:,} pairs, {part:,} kept" '
@@ -212,9 +215,9 @@ class MeasureValues:
             for number, (part, count) in enumerate(zip(inside.tolist(), counts.tolist(), strict=True))
         )
         ends = f"<span>{self.low:g}</span><span>at most {most:,} pairs per bar</span><span>{self.high:g}</span>"
-        return f'<h4>{escaped(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
+        return f'<h4>{escape(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
 
-    def comparison(self, low: float, high: float) -> str | None:
+    def format_comparison(self, low: float, high: float) -> str | None:
         """Return a range as a condition of `filter --keep`; None for the full range, which keeps missing values."""
         if low > high:
             raise UsageError(f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="swap them")
@@ -235,26 +238,26 @@ class PairMeasures:
     measures: dict[str, MeasureValues]
     texts: pa.Table
 
-    def cut(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[NDArray[np.bool_], list[str]]:
+    def select(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[NDArray[np.bool_], list[str]]:
         """Return which pairs the ranges keep (pairs,), and the ranges as conditions of `filter --keep`."""
         kept = np.ones(self.count, bool)
         comparisons = []
         for name, ends in ranges.items():
             measure = self.measures[name]
-            if (text := measure.comparison(*ends)) is not None:
+            if (text := measure.format_comparison(*ends)) is not None:
                 comparisons.append(text)
                 kept &= parse_selection(text).mask(measure.values)
         return kept, comparisons
 
-    def examples(self, part: NDArray[np.bool_]) -> list[list[Any]]:
+    def list_examples(self, part: NDArray[np.bool_]) -> list[list[Any]]:
         """Return the first selected pairs with their measures as table rows."""
         rows = []
         for row in np.flatnonzero(part[: self.texts.num_rows])[:_EXAMPLES].tolist():
             texts = [str(self.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in _SENTENCES]
-            rows.append([*texts, *(rounded(float(measure.values[row])) for measure in self.measures.values())])
+            rows.append([*texts, *(round_cell(float(measure.values[row])) for measure in self.measures.values())])
         return rows
 
-    def command(self, comparisons: Sequence[str]) -> str:
+    def format_command(self, comparisons: Sequence[str]) -> str:
         """Return the `filter` command with these conditions."""
         words = ["hf-paraphrase", "filter", "--pairs", self.name]
         words += ["--split", self.split] if self.split != "train" else []
@@ -262,7 +265,7 @@ class PairMeasures:
         return shlex.join([*words, "--output", "filtered"])
 
 
-def available_measures(folder: DataFolder, split: str) -> list[str]:
+def list_measures(folder: DataFolder, split: str) -> list[str]:
     """List numeric columns and computable measures, the usual ones first."""
     schema = folder.require(*_SENTENCES, split=split)
     numbers = [field.name for field in schema if is_number(field.type)]
@@ -286,5 +289,5 @@ def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, label
         count += table.num_rows
     if not count:
         raise InputError(f"split `{split}` has no pairs", path=folder.path, remedy="choose another split")
-    measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
+    measures = {name: MeasureValues.from_values(name, np.concatenate(parts)) for name, parts in values.items()}
     return PairMeasures(label or str(folder.path), split, count, measures, pa.concat_tables(texts))

@@ -29,7 +29,7 @@ MOST_PARAPHRASES = 10
 
 
 @dataclass(frozen=True)
-class FoundModel:
+class CatalogueModel:
     """An encoder or translation model; `location` is its folder, its repository or `builtin`."""
 
     name: str
@@ -46,9 +46,9 @@ class ModelCatalogue:
     ) -> None:
         self._device = device
         self.languages = dict(languages or {})
-        self.models: dict[str, FoundModel] = {}
+        self.models: dict[str, CatalogueModel] = {}
         for location in dict.fromkeys([*BUILTINS, *locations]):
-            for model in _models_of(location):
+            for model in _find_models(location):
                 self.models[model.name if model.name not in self.models else model.location] = model
         self.encoders = [name for name, model in self.models.items() if not model.translates]
         self.translators = [name for name, model in self.models.items() if model.translates]
@@ -56,21 +56,21 @@ class ModelCatalogue:
         self.translator = cache(self._open_translator)
         self.paraphraser = cache(self._open_paraphraser)
 
-    def location_of(self, name: str | None, names: list[str]) -> str:
+    def find_location(self, name: str | None, names: list[str]) -> str:
         """Return the folder or repository of a model among `names`."""
         if name is None or name not in names:
             raise UsageError("no model is chosen" if not name else f"there is no model `{name}`", remedy="choose one")
         return self.models[name].location
 
     def _open_encoder(self, name: str) -> SentenceEncoder:
-        return SentenceEncoder.from_pretrained(self.location_of(name, self.encoders), device=self._device)
+        return SentenceEncoder.from_pretrained(self.find_location(name, self.encoders), device=self._device)
 
     def _open_translator(self, name: str) -> tuple[Any, Any]:
         """Open a translation model and its tokenizer."""
         # The page opens sooner without PyTorch.
         from ..translation.loading import load_translation_model
 
-        location = self.location_of(name, self.translators)
+        location = self.find_location(name, self.translators)
         model, tokenizer = load_translation_model(location, device=self._device, **self.languages)
         return model.eval(), tokenizer
 
@@ -78,13 +78,13 @@ class ModelCatalogue:
         """Open two models for a round trip, or one multilingual model."""
         from ..paraphrasing.paraphraser import Paraphraser
 
-        locations = tuple(dict.fromkeys(self.location_of(name, self.translators) for name in (forward, backward)))
+        locations = tuple(dict.fromkeys(self.find_location(name, self.translators) for name in (forward, backward)))
         source, target = self.languages.get("source_lang"), self.languages.get("target_lang")
         pivots = () if target is None else (target,)
         return Paraphraser(locations, num=MOST_PARAPHRASES, language=source, pivots=pivots, device=self._device)
 
 
-def _models_of(location: str) -> Iterator[FoundModel]:
+def _find_models(location: str) -> Iterator[CatalogueModel]:
     """Yield the model in a folder or, if it is not a model, the models below it, sorted by name."""
     folder = model_folder(location)
     if not folder.is_dir():
@@ -94,7 +94,7 @@ def _models_of(location: str) -> Iterator[FoundModel]:
         yield _read_model(name, location, folder)
         return
     empty = True
-    for path in _model_folders(folder):
+    for path in _list_model_folders(folder):
         try:
             model = _read_model(path.relative_to(folder).as_posix(), str(path), path)
         except HfParaphraseError:
@@ -110,7 +110,7 @@ def _models_of(location: str) -> Iterator[FoundModel]:
         )
 
 
-def _model_folders(folder: Path) -> Iterator[Path]:
+def _list_model_folders(folder: Path) -> Iterator[Path]:
     """Yield the model folders below a folder, except hidden ones, checkpoints and models inside models."""
     folders = {path.parent for name in (_SETTINGS, _MODULES) for path in folder.rglob(name)}
     for path in sorted(folders):
@@ -123,14 +123,14 @@ def _settings(folder: Path, name: str = _SETTINGS) -> dict[str, Any]:
     return read_json_object(folder / name) if (folder / name).is_file() else {}
 
 
-def _read_model(name: str, location: str, folder: Path) -> FoundModel:
+def _read_model(name: str, location: str, folder: Path) -> CatalogueModel:
     """Read the kind and the languages of a model from its settings."""
     settings = _settings(folder)
     classes = [str(name) for name in settings.get("architectures") or []]
     translates = bool(settings.get("is_encoder_decoder")) and any(name.endswith(_TRANSLATORS) for name in classes)
     tokenizer = _settings(folder, "tokenizer_config.json") if translates else {}
     source, target = (settings.get(key) or tokenizer.get(key) for key in ("source_lang", "target_lang"))
-    return FoundModel(name, location, translates, (source, target))
+    return CatalogueModel(name, location, translates, (source, target))
 
 
 def _is_encoder(folder: Path) -> bool:

@@ -13,7 +13,16 @@ from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
 from ..errors import InputError, UsageError
 from ..searching.index import Neighbour, SearchIndex, build_index
-from .answers import WITH_MODELS, answered, escaped, named_alone, note, sentence_of, show_example, source_of
+from .answers import (
+    WITH_MODELS,
+    choose_source,
+    escape,
+    read_sentence,
+    render_note,
+    report_errors,
+    shorten_upload_path,
+    show_example,
+)
 from .model_catalogue import KNOWN_LANGUAGES, ModelCatalogue
 
 if TYPE_CHECKING:
@@ -67,7 +76,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
     gradio_progress = gr.Progress(track_tqdm=True)
     hidden = [gr.update(visible=False), gr.skip(), gr.skip()]
 
-    @answered([gr.skip(), *hidden * MOST_ENCODERS])
+    @report_errors([gr.skip(), *hidden * MOST_ENCODERS])
     def on_search(
         old: UserCorpus | None,
         file: str | None,
@@ -77,11 +86,11 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         k: int,
         progress: Any = gradio_progress,
     ) -> tuple[Any, ...]:
-        sentence, encoders = sentence_of(text, "the query"), names[:MOST_ENCODERS]
+        sentence, encoders = read_sentence(text, "the query"), names[:MOST_ENCODERS]
         if not encoders:
             raise UsageError("no encoder is chosen", remedy="choose one")
-        source = source_of(file, "" if shared else typed_path)
-        with named_alone(source if file else None):
+        source = choose_source(file, "" if shared else typed_path)
+        with shorten_upload_path(source if file else None):
             opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
 
         updates: list[Any] = []
@@ -90,12 +99,12 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
                 [round(neighbour.score, 3), neighbour.sentence]
                 for neighbour in opened.search(sentence, name, k=int(k))
             ]
-            unknown = "" if rows else note("the encoder's vocabulary contains no word of the query")
-            updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3>{unknown}", rows]
+            unknown = "" if rows else render_note("the encoder's vocabulary contains no word of the query")
+            updates += [gr.update(visible=True), f"<h3>{escape(name)}</h3>{unknown}", rows]
         if old is not None and opened is not old:
             old.close()
-        more = ", the first of a longer corpus" if opened.cut else ""
-        status = note(f"{opened.name}: {len(opened.sentences):,} sentences{more}")
+        more = ", the first of a longer corpus" if opened.is_cut else ""
+        status = render_note(f"{opened.name}: {len(opened.sentences):,} sentences{more}")
         return status, opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
 
     inputs, outputs = [corpus, upload, path, models, query, count], [status, corpus, *slots]
@@ -109,8 +118,12 @@ class UserCorpus:
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
         self._catalogue, self.source = catalogue, source
         self.name = SAMPLE if source is None else source.name
-        self.sentences = _read(source)
-        self.cut = len(self.sentences) > MOST_SENTENCES
+        if source is None:
+            self.sentences: list[str | None] = [pair.english for pairs in sample_bitext().values() for pair in pairs]
+        else:
+            texts = chain.from_iterable(SentenceCorpus(source).blocks())
+            self.sentences = list(islice(texts, MOST_SENTENCES + 1))
+        self.is_cut = len(self.sentences) > MOST_SENTENCES
         del self.sentences[MOST_SENTENCES:]
         if not any(map(str.strip, filter(None, self.sentences))):
             raise InputError("the corpus contains no sentences", path=source, remedy="give one sentence per line")
@@ -124,21 +137,10 @@ class UserCorpus:
     def search(self, query: str, model: str, *, k: int) -> list[Neighbour]:
         """Find the sentences that are nearest to a query."""
         if model not in self._indexes:
-            self._indexes[model] = self._build(model)
-        (neighbours,) = self._indexes[model].search([query], k)
-        return neighbours
-
-    def _build(self, model: str) -> SearchIndex:
-        encoder = self._catalogue.encoder(model)
-        folder = Path(self._folder.name) / str(len(self._indexes))
-        folder.mkdir(exist_ok=True)
-        starts = tqdm(range(0, len(self.sentences), _BLOCK), desc=f"{model} reads the sentences", unit=" blocks")
-        build_index(encoder, (self.sentences[start : start + _BLOCK] for start in starts), folder)
-        return SearchIndex(folder, encoder)
-
-
-def _read(source: Path | None) -> list[str | None]:
-    """Read at most one sentence more than the maximum."""
-    if source is None:
-        return [pair.english for pairs in sample_bitext().values() for pair in pairs]
-    return list(islice(chain.from_iterable(SentenceCorpus(source).blocks()), MOST_SENTENCES + 1))
+            encoder = self._catalogue.encoder(model)
+            folder = Path(self._folder.name) / str(len(self._indexes))
+            folder.mkdir(exist_ok=True)
+            starts = tqdm(range(0, len(self.sentences), _BLOCK), desc=f"{model} reads the sentences", unit=" blocks")
+            build_index(encoder, (self.sentences[start : start + _BLOCK] for start in starts), folder)
+            self._indexes[model] = SearchIndex(folder, encoder)
+        return next(self._indexes[model].search(query, k))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..data.schema import BITEXT, SENTENCES
 from ..errors import InputError
 from ..filtering.measuring import add_measures
-from .answers import WITH_MODELS, answered, escaped, note, rounded, sentence_of, show_example
+from .answers import WITH_MODELS, escape, read_sentence, render_note, report_errors, round_cell, show_example
 from .model_catalogue import MOST_PARAPHRASES, ModelCatalogue
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _ONE_MODEL = (
 def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
     """Put the components on the tab."""
     if not catalogue.translators:
-        gr.HTML(note(NO_MODEL))
+        gr.HTML(render_note(NO_MODEL))
         return
     first = catalogue.models[catalogue.translators[0]]
     example, translated = _EXAMPLES.get(str(first.languages[0]), _EXAMPLES["fr"])
@@ -73,20 +73,20 @@ def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) 
         headers=list(_COLUMNS), datatype=kinds, wrap=True, interactive=False, elem_id="translation-nbest"
     )
 
-    @answered(([],))
+    @report_errors(([],))
     def on_translate(name: str, text: str, given: str, width: float) -> tuple[Any, ...]:
-        sentence = sentence_of(text, "the sentence to translate")
-        target = sentence_of(given, "the reference") if (given or "").strip() else ""
-        table = nbest_list(*catalogue.translator(name), sentence, target, beams=int(width))
+        sentence = read_sentence(text, "the sentence to translate")
+        target = read_sentence(given, "the reference") if (given or "").strip() else ""
+        table = list_translations(*catalogue.translator(name), sentence, target, beams=int(width))
         without = "" if target else "; without a reference there is no overlap or BLEU"
-        return note(f"{table.num_rows} translations{without}"), shown_rows(table, _COLUMNS.values())
+        return render_note(f"{table.num_rows} translations{without}"), round_rows(table, _COLUMNS.values())
 
     inputs, outputs = [model, source, reference, beams], [status, nbest]
     gr.on([translate.click, source.submit, reference.submit], on_translate, inputs, outputs, **WITH_MODELS)
     show_example(gr, tab, on_translate, inputs, outputs)
 
 
-def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
+def list_translations(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
     """Return the n-best list of a sentence as pairs with measures."""
     from ..translation.back_translation import back_translated
     from ..translation.search_settings import BeamSearchConfig
@@ -102,18 +102,18 @@ def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams
     return add_measures(pairs, ("cost", "overlap", "bleu") if reference else ("cost",))
 
 
-def shown_rows(table: pa.Table, columns: Iterable[str]) -> list[list[str | float | None]]:
+def round_rows(table: pa.Table, columns: Iterable[str]) -> list[list[str | float | None]]:
     """Return columns as table rows, with numbers rounded to three digits and None for missing values."""
     nothing = [None] * table.num_rows
     present = [table.column(name).to_pylist() if name in table.column_names else nothing for name in columns]
-    return [list(map(rounded, row)) for row in zip(*present, strict=True)]
+    return [list(map(round_cell, row)) for row in zip(*present, strict=True)]
 
 
 def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
     """Put the components on the tab."""
-    pair = round_trip(catalogue)
+    pair = choose_round_trip(catalogue)
     if pair is None:
-        gr.HTML(note(_ONE_MODEL if catalogue.translators else NO_MODEL))
+        gr.HTML(render_note(_ONE_MODEL if catalogue.translators else NO_MODEL))
         return
     example = _PARAPHRASE_EXAMPLES.get(str(catalogue.models[pair[0]].languages[0]), _PARAPHRASE_EXAMPLES["en"])
     with gr.Row():
@@ -127,12 +127,12 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
     status = gr.HTML(elem_id="paraphrase-status")
     listed = gr.Dataframe(wrap=True, interactive=False, elem_id="paraphrase-list")
 
-    @answered(([],))
+    @report_errors(([],))
     def on_paraphrase(there: str, back: str, text: str, most: float) -> tuple[Any, ...]:
-        summary, table = paraphrased(catalogue, there, back, sentence_of(text), int(most))
+        summary, table = paraphrase_sentence(catalogue, there, back, read_sentence(text), int(most))
         columns = {label: name for label, name in _PARAPHRASE_COLUMNS.items() if name in table.column_names}
         datatypes = ["str", "str", *["number"] * (len(columns) - 2)]
-        rows = shown_rows(table, columns.values())
+        rows = round_rows(table, columns.values())
         return summary, gr.Dataframe(value=rows, headers=list(columns), datatype=datatypes)
 
     inputs, outputs = [forward, backward, sentence, num], [status, listed]
@@ -140,7 +140,7 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
     show_example(gr, tab, on_paraphrase, inputs, outputs)
 
 
-def round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
+def choose_round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
     """Choose a model into another language and a model back, preferably for English; None without a pair."""
     names = catalogue.translators
     languages = {name: catalogue.models[name].languages for name in names}
@@ -152,7 +152,7 @@ def round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
     return next(iter([*english, *several, *with_codes, *others]), None)
 
 
-def paraphrased(
+def paraphrase_sentence(
     catalogue: ModelCatalogue, forward: str, backward: str, sentence: str, num: int
 ) -> tuple[str, pa.Table]:
     """Paraphrase a sentence as the command `paraphrase` does; return a summary as HTML, and the pairs."""
@@ -167,4 +167,4 @@ def paraphrased(
     left_out = [f"{report[kind]} {kind.replace('_', '-')}" for kind in kinds]
     summary = f"{pairs.num_rows} paraphrases from {report['candidates']} candidates"
     summary += f"; left out: {', '.join(left_out)}" if left_out else ""
-    return f'{note(summary)}<code class="hfp-command">{escaped(shlex.join(words))}</code>', pairs
+    return f'{render_note(summary)}<code class="hfp-command">{escape(shlex.join(words))}</code>', pairs

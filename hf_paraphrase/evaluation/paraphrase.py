@@ -33,8 +33,7 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import is_given
 from ..tables import format_table, number, short_names
-from ..vectors.checks import checked_vectors
-from ..vectors.similarity import cosine_similarities
+from ..vectors.similarity import checked_vectors, cosine_similarities
 from .baselines import Scorer
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, name_folders
 

@@ -19,7 +19,7 @@ from ..data.readers import json_objects
 from ..data.text_files import StrictLines, numbered_lines
 from ..encoders.dev_sets.pair_sets import encode_once
 from ..errors import InputError
-from ..searching.bm25 import Bm25
+from ..searching.bm25 import Bm25, WordIndex
 from ..vectors.exact_search import find_nearest
 from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, format_measurements
@@ -127,7 +127,7 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
 
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
     """Rank the documents for each query by their words."""
-    names, words = list(data.documents), Bm25(list(data.documents.values()))
+    names, words = list(data.documents), Bm25([WordIndex.build([list(data.documents.values())])])
     ranked = {query: words.best(text, DEPTH + 1) for query, text in data.queries.items()}
     return [_remove_query(query, [names[row] for row in rows]) for query, rows in ranked.items()]
 

@@ -72,7 +72,7 @@ class TableGraph(nn.Module):
         states = self._vectors(ids) * counts
         pooled = states.sum(1) / counts.sum(1).clamp_min(1.0)
         if self.config.skip_unknown:
-            # The mean over all tokens stays that over those that count.
+            # Counted tokens alone determine the mean over all tokens.
             states = torch.where(given.unsqueeze(2).float() > counts, pooled.unsqueeze(1), states)
         return states, pooled
 
@@ -112,7 +112,7 @@ def _probabilities(logits: Tensor, objective: str) -> Tensor:
 def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
     """Write the graph of an encoder or classifier; inputs are `input_ids` and `attention_mask` int64 (batch, length).
 
-    Weights of more than 1.5 GB go to a second file beside it.
+    Weights of more than 1.5 GB go to a second file in the same folder.
     """
     from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 
@@ -140,7 +140,7 @@ def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
     program.save(path)
 
 
-def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def draw_probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Draw batches of token ids and attention masks (batch, length), the same ones every time.
 
     Their sentences have from all tokens to none, with padding anywhere; one consists of unknown words.
@@ -155,9 +155,9 @@ def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
         yield ids, mask.astype(np.int64)
 
 
-def embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
+def compute_embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
     """Compute the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
-    return np.concatenate([_with_torch(model, *batch)["pooler_output"] for batch in probes(model.config)])
+    return np.concatenate([_with_torch(model, *batch)["pooler_output"] for batch in draw_probes(model.config)])
 
 
 def verify(model: PreTrainedModel, path: Path) -> float:
@@ -167,7 +167,7 @@ def verify(model: PreTrainedModel, path: Path) -> float:
     """
     session = open_session(path)
     largest = 0.0
-    for ids, mask in probes(model.base_model.config):
+    for ids, mask in draw_probes(model.base_model.config):
         outputs = _with_torch(model, ids, mask)
         values = session.run(list(outputs), {"input_ids": ids, "attention_mask": mask})
         for (name, expected), value in zip(outputs.items(), values, strict=True):

@@ -113,7 +113,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
-    from .onnx_graphs import embeddings
+    from .onnx_graphs import compute_embeddings
 
     sentences = list(chain.from_iterable(lines_of_file(Path(path)) if (path := settings.sentences) else []))
     model, tokenizer = load_model_folder(source, model_class(model_type))
@@ -121,10 +121,10 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     encoder = model.base_model
     _check(settings, source, model.config, encoder.config.model_type)
     sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
-    before = None if settings.format == "json" else embeddings(encoder)
+    before = None if settings.format == "json" else compute_embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
-    lowest = 1.0 if before is None else float(cosines(before, embeddings(encoder)).min(initial=1.0))
+    lowest = 1.0 if before is None else float(compute_cosines(before, compute_embeddings(encoder)).min(initial=1.0))
     results: dict[str, Any] = {"lowest_cosine": lowest}
     staging = artefact.staging
     if settings.format == "json":
@@ -140,7 +140,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     results["megabytes"] = sum(_megabytes(staging, name) for name in ("onnx/*", "*.safetensors", "classifier.json"))
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
-        found = cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
+        found = compute_cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
         results["sentences"] = len(sentences)
         results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
         results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
@@ -185,7 +185,7 @@ def _megabytes(folder: Path, pattern: str) -> float:
 
 def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> dict[str, Any]:
     """Write graph and configuration; return measurements. The model has the rounded weights."""
-    from .onnx_graphs import OPSET, probes, save_onnx, verify
+    from .onnx_graphs import OPSET, draw_probes, save_onnx, verify
 
     save_onnx(model, table, folder / ONNX_FILE)
     difference = verify(model, folder / ONNX_FILE)
@@ -194,7 +194,7 @@ def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> d
     # There are no weights for a class to open.
     code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
     write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
-    checked = sum(len(ids) for ids, _ in probes(model.base_model.config))
+    checked = sum(len(ids) for ids, _ in draw_probes(model.base_model.config))
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
@@ -294,7 +294,7 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
     return StoredMatrix(values.astype(np.int8), scales)
 
 
-def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
+def compute_cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
     """Compute the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))

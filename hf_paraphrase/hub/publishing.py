@@ -18,7 +18,15 @@ from ..artefacts.card_metadata import CARD, read_card, split_card, texts
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
 from ..messages import HIDDEN, log, without_secrets
 from ..settings import Settings, recipe, setting
-from .pushed_files import DATA_SUFFIXES, REPO_TYPES, PushedFile, as_published, check_artefact, list_files, repo_type_of
+from .pushed_files import (
+    DATA_SUFFIXES,
+    REPO_TYPES,
+    PushedFile,
+    adapt_files,
+    check_artefact,
+    detect_repo_type,
+    list_files,
+)
 
 MAIN = "main"
 # The Hub's own lists of large and of ignored files.
@@ -147,17 +155,17 @@ def plan_push(
     """Check a folder and lists what :func:`send` would send, without network or token."""
     files, left_out = list_files(path)
     head, _ = split_card(read_card(path), Path(path) / CARD)
-    kind = repo_type or repo_type_of(path, files, head)
+    kind = repo_type or detect_repo_type(path, files, head)
     check_artefact(path, kind, files)
     # Sentences are sent, so that the licence of data matters.
     has_data = kind == "dataset" or any(file.name.endswith(DATA_SUFFIXES) for file in files)
-    problem = refusal(head) if has_data else None
+    problem = explain_refusal(head) if has_data else None
     if "/" in repo_id:
-        files = as_published(Path(path), files, repo_id, kind)
+        files = adapt_files(Path(path), files, repo_id, kind)
     return Plan(Path(path), repo_id, kind, revision or MAIN, files, left_out, head, problem)
 
 
-def refusal(head: Mapping[str, Any]) -> str | None:
+def explain_refusal(head: Mapping[str, Any]) -> str | None:
     """Return why the data of a card with this head may not be redistributed, as a clause; None if it may.
 
     All licences of a card must allow it, also for changed copies: a prepared or filtered folder is one.
@@ -228,7 +236,7 @@ def send(
             raise HubError(
                 problem, remedy="--prune deletes files that are not in the folder; another --revision keeps it"
             )
-        files = as_published(plan.folder, plan.files, repo_id, kind)
+        files = adapt_files(plan.folder, plan.files, repo_id, kind)
         commit = api.create_commit(
             repo_id,
             [

@@ -88,7 +88,7 @@ def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[t
     return sorted(files, key=lambda file: file.name), sorted(left_out.items())
 
 
-def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:
+def detect_repo_type(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:
     """Detect the repository type of a folder by its files and the head of its card."""
     names = {file.name for file in files}
     if texts(head.get("sdk")):
@@ -110,7 +110,7 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
         read_headers(folder)  # refuses damaged weights
 
 
-def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
+def adapt_files(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
     """Insert the repository's name into the code of model and top-level cards, and shorten paths."""
     title = re.search(r"^# (.*\S)", split_card(read_card(folder))[1], re.MULTILINE)
     # The card of a folder that was renamed has the old name in its title.
@@ -120,17 +120,17 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
         name = file.name.rpartition("/")[2]
         if file.name in {CARD, REPORT} or (repo_type == "model" and name == CARD):
             card = file.path.read_bytes().decode("utf-8", "surrogateescape")
-            content = published_card(card, names, repo_id).encode("utf-8", "surrogateescape")
+            content = adapt_card(card, names, repo_id).encode("utf-8", "surrogateescape")
             file = file if content == file.path.read_bytes() else replace(file, content=content)
         elif name in {PROVENANCE, SOURCE_PROVENANCE}:
             record = read_provenance(file.path.parent, name)
-            shortened = published_record(record)
+            shortened = adapt_record(record)
             file = file if shortened == record else replace(file, content=record_text(shortened).encode("utf-8"))
         published.append(file)
     return published
 
 
-def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
+def adapt_card(card: str, names: Iterable[str], repo_id: str) -> str:
     """Replace the names of a folder by the name of its repository in the code of a card or report."""
     body = split_card(card)[1]
     head = card[: len(card) - len(body)]
@@ -145,9 +145,9 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
     return head + body.replace("hf download namespace/name", f"hf download {repo_id}")
 
 
-def published_record(record: Mapping[str, Any]) -> dict[str, Any]:
+def adapt_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten the paths in the settings of a record and of its evaluations."""
     shortened = {**record, **with_short_paths({name: record[name] for name in ("settings",) if name in record})}
     if evaluations := record.get("evaluations"):
-        shortened["evaluations"] = {name: published_record(item) for name, item in evaluations.items()}
+        shortened["evaluations"] = {name: adapt_record(item) for name, item in evaluations.items()}
     return shortened

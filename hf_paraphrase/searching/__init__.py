@@ -1,9 +1,8 @@
 """Search by meaning: a corpus of sentences in, an index folder out; queries in, their nearest sentences out.
 
-Start with `index`: it encodes a corpus into an index folder, opens one, changes it and finds neighbours, by words as
-well (`bm25`), and among rows that pass `filters`. `semantic_search` and the mining of
-paraphrases need no folder. `run` is the recipe of the verb `search`, `server` answers queries over HTTP. The package
-is not called `search` because the function `hf_paraphrase.search` is.
+Start with `index`: it opens an index folder, changes it and finds neighbours, also by words (`bm25`) and among rows
+that pass `filters`. `building` encodes a corpus. `semantic_search` compares texts in memory. `run` is the command
+`search`, `server` answers queries over HTTP. The function `hf_paraphrase.search` has the name of the command.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "index": ["Neighbour", "SearchIndex", "build_index"],
+        "building": ["build_index"],
+        "index": ["Neighbour", "SearchIndex"],
         "run": ["Searched", "search"],
         "server": ["ServeSettings", "serve"],
     },

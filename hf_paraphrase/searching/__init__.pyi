@@ -2,7 +2,8 @@
 
 from hf_paraphrase import search, serve
 
-from .index import Neighbour, SearchIndex, build_index
+from .building import build_index
+from .index import Neighbour, SearchIndex
 from .run import Searched
 from .server import ServeSettings
 

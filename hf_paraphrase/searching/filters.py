@@ -1,14 +1,12 @@
 """Filters of a search: conditions on the columns of the corpus, such as `year>=2020 AND (source=news OR source=web)`.
 
-A filter is read from left to right in time linear in its length:
-
     filter    = clause {OR clause}
     clause    = condition {AND condition}
     condition = (filter) | column operator value
     operator  = `=`, `==`, `!=`, `<`, `<=`, `>` or `>=`
 
-A value in quotes may contain anything; within quotes two quotes stand for one. A value without quotes ends before AND,
-OR or a closing parenthesis, and contains no second condition.
+A value in quotes may contain anything; a doubled quote in it means one. A value without quotes ends before AND, OR
+or a closing parenthesis, and contains no second condition. Reading takes time linear in the length of the filter.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ..errors import UsageError
 
 MAX_LENGTH = 10_000
 _MAX_DEPTH = 50
-_OPERATORS = {
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": pc.equal,
     "==": pc.equal,
     "!=": pc.not_equal,
@@ -36,10 +34,14 @@ _OPERATORS = {
     ">=": pc.greater_equal,
 }
 _SYNTAX = "write COLUMN=VALUE, or one of != < <= > >= for =, and join conditions with AND, OR and parentheses"
-_OPERATOR = re.compile(r"[<>=!]=?")
-_END_OF_VALUE = re.compile(r"\s(?=(?:AND|OR)(?:\s|\(|$))|\)")
+_AND, _OR = re.compile(r"\s*AND(?=[\s(]|$)\s*"), re.compile(r"\s*OR(?=[\s(]|$)\s*")
+_OPEN, _CLOSE = re.compile(r"\s*\("), re.compile(r"\s*\)")
+_COMPARISON = re.compile(r"([^<>=!]*)([<>=]=?|!=)\s*")
+_QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"")
+_END_OF_VALUE = re.compile(r"\s(?=(?:AND|OR)(?:\s|\(|$))|\)|$")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
+_FORMATTED_NUMBER = re.compile(r"\d[\d.,' \u00a0\u202f]*")
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -48,7 +50,7 @@ def select_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.int
 
     The type of a column decides how its values compare. Numbers compare as numbers, and true and false as such. A date
     or time compares up to the precision of the filter, for instance by its day. In a column of texts, `=` and `!=`
-    compare texts, so that `code=7` does not find `007`; the other operators compare numbers if the filter has a
+    compare texts, so that `code=7` does not find `007`; `<` and the like compare numbers if the filter has a
     number, and texts otherwise. A missing value passes no filter.
 
     Args:
@@ -75,8 +77,8 @@ class _Parser:
 
     def parse(self) -> NDArray[np.bool_]:
         """Returns which rows pass (rows,)."""
-        passes = self._either(0)
-        if self._position < len(self._text):
+        passes = self._disjunction(0)
+        if self._text[self._position :].strip():
             raise self._error()
         return passes
 
@@ -84,58 +86,43 @@ class _Parser:
         shown = self._text if len(self._text) <= 80 else f"{self._text[:80]}…"
         return UsageError(f"not a filter: {shown!r}", remedy=_SYNTAX)
 
-    def _skip_spaces(self) -> None:
-        while self._position < len(self._text) and self._text[self._position].isspace():
-            self._position += 1
+    def _skip(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        match = pattern.match(self._text, self._position)
+        if match is not None:
+            self._position = match.end()
+        return match
 
-    def _has(self, word: str) -> bool:
-        """Steps over a word if it comes next."""
-        self._skip_spaces()
-        end = self._position + len(word)
-        follows = self._text[end : end + 1]
-        if self._text[self._position : end] != word or (
-            word.isalpha() and follows not in ("", "(") and follows.strip()
-        ):
-            return False
-        self._position = end
-        self._skip_spaces()
-        return True
-
-    def _either(self, depth: int) -> NDArray[np.bool_]:
-        passes = self._both(depth)
-        while self._has("OR"):
-            passes = passes | self._both(depth)
+    def _disjunction(self, depth: int) -> NDArray[np.bool_]:
+        if depth > _MAX_DEPTH:
+            what = f"a filter with more than {_MAX_DEPTH} nested parentheses"
+            raise UsageError(what, remedy="give a simpler filter")
+        passes = self._conjunction(depth)
+        while self._skip(_OR):
+            passes = passes | self._conjunction(depth)
         return passes
 
-    def _both(self, depth: int) -> NDArray[np.bool_]:
+    def _conjunction(self, depth: int) -> NDArray[np.bool_]:
         passes = self._condition(depth)
-        while self._has("AND"):
+        while self._skip(_AND):
             passes = passes & self._condition(depth)
         return passes
 
     def _condition(self, depth: int) -> NDArray[np.bool_]:
-        if depth > _MAX_DEPTH:
-            raise UsageError(
-                f"a filter with more than {_MAX_DEPTH} nested parentheses", remedy="give a simpler filter"
-            )
-        if self._has("("):
-            passes = self._either(depth + 1)
-            if not self._has(")"):
+        if self._skip(_OPEN):
+            passes = self._disjunction(depth + 1)
+            if not self._skip(_CLOSE):
                 raise self._error()
             return passes
-        operator = _OPERATOR.search(self._text, self._position)
-        if operator is None or operator.group() == "!":
+        comparison = self._skip(_COMPARISON)
+        if comparison is None or not (name := comparison[1].strip()):
             raise self._error()
-        name = self._text[self._position : operator.start()].strip()
-        self._position = operator.end()
-        self._skip_spaces()
-        value, is_quoted = self._value()
-        column = self._column(name)
-        return _compare(column, name, operator.group(), value, is_quoted)
-
-    def _value(self) -> tuple[str, bool]:
-        quote = self._text[self._position : self._position + 1]
-        if quote not in ("'", '"') or not quote:
+        operator, quote = comparison[2], self._text[self._position : self._position + 1]
+        if quote in ("'", '"'):
+            quoted = self._skip(_QUOTED)
+            if quoted is None:
+                raise UsageError(f"a value without its closing {quote}: {self._text!r:.80}", remedy=_SYNTAX)
+            value = quoted[quoted.lastindex or 1].replace(2 * quote, quote)
+        else:
             end = _END_OF_VALUE.search(self._text, self._position)
             first, self._position = self._position, len(self._text) if end is None else end.start()
             value = self._text[first : self._position].strip()
@@ -143,40 +130,31 @@ class _Parser:
             if re.search(rf"\s(?:{names})\s*(?:[<>]|!?=)", value):  # `a!=1 a!=2` would compare `a` with `1 a!=2`
                 remedy = "put AND or OR between conditions, and a value that contains one in quotes"
                 raise UsageError(f"a second condition in the value {value[:80]!r}", remedy=remedy)
-            return value, False
-        parts = []
-        while True:
-            end_of_part = self._text.find(quote, self._position + 1)
-            if end_of_part < 0:
-                raise UsageError(f"a value without its closing {quote}: {self._text!r:.80}", remedy=_SYNTAX)
-            parts.append(self._text[self._position + 1 : end_of_part])
-            self._position = end_of_part + 1
-            if self._text[self._position : self._position + 1] != quote:
-                return quote.join(parts), True
+        return _compare(self._column(name), name, operator, value, is_quoted=quote in ("'", '"'))
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        if not name:
-            raise self._error()
-        names = self._table.schema.names
+        names = self._table.column_names
         if name not in names:
-            remedy = f"its columns are {', '.join(names)}"
-            if name[0] in "'\"`" and name.strip("'\"`") in names:
-                remedy = f"write {name.strip(chr(39) + chr(34) + '`')} without quotes"
+            unquoted = name.strip("'\"`")
+            is_quoted = unquoted != name and unquoted in names
+            remedy = f"write {unquoted} without quotes" if is_quoted else f"its columns are {', '.join(names)}"
             raise UsageError(f"the index has no column {name[:80]!r}", remedy=remedy)
         column = self._table.column(name)
         return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, is_quoted: bool) -> NDArray[np.bool_]:
-    kind, compare = column.type, _OPERATORS[operator]
+def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, *, is_quoted: bool) -> NDArray[np.bool_]:
+    kind, compare, is_equality = column.type, _OPERATORS[operator], operator in ("=", "==", "!=")
+    is_number = not is_quoted and _NUMBER.fullmatch(value) is not None
+    what = f"{name}{operator}{value[:80]} compares a column of type {kind} with a text"
     if pa.types.is_boolean(kind):
         truth = None if is_quoted else _TRUTHS.get(value.lower())
         if truth is None:
-            raise _type_error(name, kind, operator, value, "true or false")
+            raise UsageError(what, remedy="give true or false")
         return _mask(compare(column, truth))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        if is_quoted or not _NUMBER.fullmatch(value):
-            raise _type_error(name, kind, operator, value, "a number without quotes, such as 1200.5")
+        if not is_number:
+            raise UsageError(what, remedy="give a number without quotes, such as 1200.5")
         return _compare_numbers(column, operator, value)
     if pa.types.is_temporal(kind):
         return _mask(compare(pc.utf8_slice_codeunits(column.cast(pa.string()), 0, max(1, len(value))), value))
@@ -185,9 +163,11 @@ def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, is_q
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise UsageError(f"the column {name} of type {kind} cannot be filtered", remedy="filter by another column")
     column = column.cast(pa.string())
-    if compare in (pc.equal, pc.not_equal) or is_quoted or not _NUMBER.fullmatch(value):
-        if compare not in (pc.equal, pc.not_equal) and not is_quoted and value[:1].isdigit():
-            _refuse_formatted_number(name, operator, value)
+    if is_equality or not is_number:
+        # `12.000,00` is a number to its writer and would be compared as a text.
+        if not is_equality and not is_quoted and _FORMATTED_NUMBER.fullmatch(value):
+            remedy = f"write the number without separators, such as 12000.5, or {name}{operator}'{value}' for texts"
+            raise UsageError(f"{name}{operator}{value} compares with a number that is not plain", remedy=remedy)
         return _mask(compare(column, value))
     texts = column.to_pylist()
     wrong = next((text for text in texts if text is not None and not _NUMBER.fullmatch(text.strip())), None)
@@ -198,38 +178,18 @@ def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, is_q
     return _compare_numbers(pa.chunked_array([numbers]), operator, value)
 
 
-def _refuse_formatted_number(name: str, operator: str, value: str) -> None:
-    """Refuses `12.000,00`, which is a number to its writer and would be compared as a text; dates are texts."""
-    if re.fullmatch(r"\d[\d.,' \u00a0\u202f]*", value):
-        remedy = f"write the number without separators, such as 12000.5, or {name}{operator}'{value}' for texts"
-        raise UsageError(f"{name}{operator}{value} compares with a number that is not plain", remedy=remedy)
-
-
 def _compare_numbers(column: pa.ChunkedArray, operator: str, value: str) -> NDArray[np.bool_]:
-    """Compares exactly where both sides are integers, which floats of 64 bits do not all represent."""
-    compare: Callable[[Any, Any], Any] = _OPERATORS[operator]
+    """Compares integers exactly, because floats of 64 bits do not represent all of them."""
+    compare = _OPERATORS[operator]
     if pa.types.is_integer(column.type) and _WHOLE.fullmatch(value):
-        whole = int(value)
-        bits = column.type.bit_width
-        low, high = (0, 2**bits - 1) if column.type in _UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        if low <= whole <= high:
-            return _mask(compare(column, pa.scalar(whole, column.type)))
-        # No value of the type equals the number, and all are on one side of it.
-        passes = operator == "!=" or (operator[0] == ("<" if whole > high else ">"))
-        return np.asarray(column.is_valid().to_numpy(), bool) & passes
+        try:
+            return _mask(compare(column, pa.scalar(int(value), column.type)))
+        except (pa.ArrowInvalid, OverflowError):  # all values of the type are on one side of the number
+            passes = operator == "!=" or operator[0] == (">" if value.startswith("-") else "<")
+            return np.asarray(column.is_valid().to_numpy(), bool) & passes
     numbers = column.cast(pa.float64(), safe=False)
-    is_number = pc.invert(pc.is_nan(numbers))
-    return _mask(pc.and_(compare(numbers, float(value)), is_number))
-
-
-_UNSIGNED = {pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()}
+    return _mask(pc.and_(compare(numbers, float(value)), pc.invert(pc.is_nan(numbers))))
 
 
 def _mask(passes: pa.ChunkedArray) -> NDArray[np.bool_]:
     return np.asarray(passes.fill_null(False).to_numpy(), bool)
-
-
-def _type_error(name: str, kind: pa.DataType, operator: str, value: str, wanted: str) -> UsageError:
-    return UsageError(
-        f"{name}{operator}{value[:80]} compares a column of type {kind} with a text", remedy=f"give {wanted}"
-    )

@@ -1,40 +1,45 @@
-"""The recipe of the verb `search`: an index of a corpus that grows, neighbours of queries, mined paraphrases."""
+"""The command `search`: builds and changes an index, finds neighbours of queries, and mines paraphrases."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+from tqdm.auto import tqdm
 
 from ..artefacts.artefact import Artefact, Card, check_early
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.provenance import inherited_metadata
+from ..data.batch_function import Progress
 from ..data.folder import DataFolder, write_split
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED, FormatSettings
-from ..errors import InputError, UsageError
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..errors import InputError, ModelError, UsageError
 from ..messages import log
 from ..settings import is_given, recipe, setting
 from ..training.devices import DeviceSettings
-
-if TYPE_CHECKING:
-    from ..data.batch_function import Progress
-    from ..encoders.sentence_encoder import SentenceEncoder
-    from .index import Neighbour, SearchIndex
-    from .manifest import Manifest
+from .building import build_index, make_index_card
+from .index import ENCODER_FOLDER, Neighbour, SearchIndex
+from .manifest import Manifest
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
-
-
-_SEARCH_OPTIONS = ("method", "hybrid", "snippets", "prompt_name", "prompt")
+_SEARCH_OPTIONS = ("method", "hybrid", "reranker", "snippets", "prompt_name", "prompt")
 _FOR_QUERIES = ("top_k", "format", "filter", *_SEARCH_OPTIONS[1:])
+_CHANGES = ("add", "remove", "remove_id", "remove_where")
+
+
+def _change_setting(help: str, default: Any = None, **constraints: Any) -> Any:
+    return setting(help, default, only_with="index", excludes=("mine", "output"), **constraints)
 
 
 @dataclass(kw_only=True)
@@ -61,39 +66,21 @@ class SearchSettings(DeviceSettings, FormatSettings):
         dataset=True,
     )
     columns: list[str] = setting(
-        "columns of the data folder to read, separated by commas or spaces; by default those of sentence, text, "
-        "sentence1 and sentence2 that exist",
+        "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 "
+        "and sentence2, if they exist",
         [],
     )
     split: str | None = setting("split of the data folder to read [default: train]", None)
     index: str | None = setting("an index folder made by this command", None, path=True)
-    add: str | None = setting(
-        "sentences to add to the index, as for --corpus; existing ones are not encoded again",
-        None,
-        only_with="index",
-        excludes=("mine", "output"),
-        path=True,
-        dataset=True,
+    add: str | None = _change_setting(
+        "sentences to add to the index, as for --corpus; existing ones are not encoded again", path=True, dataset=True
     )
-    remove: str | None = setting(
-        "sentences to remove from the index, as for --corpus",
-        None,
-        only_with="index",
-        excludes=("mine", "output"),
-        path=True,
-        dataset=True,
+    remove: str | None = _change_setting(
+        "sentences to remove from the index, as for --corpus", path=True, dataset=True
     )
-    remove_id: list[str] = setting(
-        "values of the column id whose rows are removed from the index",
-        [],
-        only_with="index",
-        excludes=("mine", "output"),
-    )
-    remove_where: list[str] = setting(
-        "remove the rows of the index whose columns fulfil all these conditions, e.g. 'year<2000'",
-        [],
-        only_with="index",
-        excludes=("mine", "output"),
+    remove_id: list[str] = _change_setting("values of the column id whose rows are removed from the index", [])
+    remove_where: list[str] = _change_setting(
+        "remove the rows of the index whose columns fulfil all these conditions, e.g. 'year<2000'", []
     )
     unique: bool = setting(
         "leave out sentences that repeat an earlier one except for case and spacing, whatever their other columns; "
@@ -103,12 +90,12 @@ class SearchSettings(DeviceSettings, FormatSettings):
     query: list[str] = setting(
         "one or more sentences, in quotes, whose nearest neighbours are printed",
         [],
-        excludes=("query_file", "mine", "add", "remove", "remove_id", "remove_where", "output"),
+        excludes=("query_file", "mine", *_CHANGES, "output"),
     )
     query_file: str | None = setting(
         "a text file of queries, one per line",
         None,
-        excludes=("mine", "add", "remove", "remove_id", "remove_where", "output"),
+        excludes=("mine", *_CHANGES, "output"),
         names=["--query-file", "--queries"],
         path=True,
     )
@@ -119,6 +106,13 @@ class SearchSettings(DeviceSettings, FormatSettings):
     )
     hybrid: bool = setting(
         "also rank by the words of the queries (BM25); the score is then the sum of the reciprocal ranks", False
+    )
+    reranker: str | None = setting(
+        "cross-encoder that ranks the best 100 candidates of each query again: a sequence-classification model of "
+        "transformers with one label, by its folder or its name on the Hub, such as "
+        "cross-encoder/ms-marco-MiniLM-L6-v2; its score replaces the cosine",
+        None,
+        path=True,
     )
     prompt_name: str | None = setting(
         "put the prompt of this name before each query [default: the prompt query, if the encoder has one]",
@@ -132,7 +126,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
     )
     format: str = setting(
         "layout of the neighbours: tsv = query, rank, score, position in the corpus, sentence and, with --snippets, "
-        "snippet; jsonl also has the other columns of the corpus",
+        "snippet; jsonl also has all columns of the corpus",
         "tsv",
         choices=["tsv", "jsonl"],
     )
@@ -141,7 +135,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
         "with --mine: minimum cosine of a pair, above 0 and at most 1", 0.8, above=0, at_most=1, only_with="mine"
     )
     max_pairs: int = setting(
-        "with --mine: maximum number of pairs; those with the highest cosines are kept",
+        "with --mine: maximum number of pairs; the pairs with the highest cosines are kept",
         1_000_000,
         at_least=1,
         only_with="mine",
@@ -161,41 +155,44 @@ class SearchSettings(DeviceSettings, FormatSettings):
     def check(self) -> None:
         """Checks that the settings fit together."""
         super().check()
-        queries, changes = bool(self.query or self.query_file), self.changes()
-        for_queries = any(is_given(self, name) for name in _FOR_QUERIES)
+        queries, changes = bool(self.query or self.query_file), any(is_given(self, name) for name in _CHANGES)
+        for_queries = ", ".join(
+            f"--{name}" for name in ("top-k", "format", "filter", "hybrid", "reranker", "snippets", "prompt")
+        )
         rules = (
             (self.corpus is None and self.index is None, "give either --corpus or --index"),
             (not (queries or changes or self.output), "name the folder to make with --output, or give --query"),
             (self.index and not (queries or changes or self.mine), "give --query, --mine or --add for the index"),
-            (
-                for_queries and not queries,
-                "--top-k, --format, --filter, --hybrid, --snippets, --prompt are for queries",
-            ),
+            (not queries and any(is_given(self, name) for name in _FOR_QUERIES), f"{for_queries} are for queries"),
             ((self.columns or self.split) and not (self.corpus or changes), "--columns and --split are for --corpus"),
+            (self.unique and not (self.corpus or self.add), "--unique is for --corpus and --add"),
+            (any(not text.strip() for text in self.query), "a --query is empty"),
         )
         for is_wrong, message in rules:
             if is_wrong:
                 raise UsageError(f"search: {message}", remedy="see hf-paraphrase search --help")
-        if self.unique and not (self.corpus or self.add):
-            raise UsageError("search: --unique is for --corpus and --add", remedy="see hf-paraphrase search --help")
-        if any(not text.strip() for text in self.query):
-            raise UsageError("search: a --query is empty", remedy="give a sentence")
         if self.corpus is not None and self.model is None:
             self.model = BUILTIN
 
-    def changes(self) -> bool:
-        """Returns whether an index is to be changed."""
-        return bool(self.add or self.remove or self.remove_id or self.remove_where)
+    def open_corpus(self, source: str | None) -> SentenceCorpus:
+        """Opens sentences that are added, removed or indexed."""
+        return SentenceCorpus(Path(str(source)), self.columns, self.split, **self.format_options())
+
+    def artefact(self, inputs: Sequence[str | Path | None]) -> Artefact:
+        """Starts the output folder; inputs that are None are left out."""
+        given = [path for path in inputs if path is not None]
+        output = str(self.output)
+        return Artefact(output, command="search", settings=self, inputs=given, overwrite=self.overwrite)
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search gave: one of an index, mined pairs and neighbours, as was asked for.
+    """The result of a search: an index, mined pairs, or neighbours.
 
     Attributes:
-        folder: The folder that was made, of an index or of pairs; None for neighbours.
-        rows: The sentences of the index, or the pairs.
-        neighbours: Each query with its nearest neighbours, as they are found.
+        folder: The folder of the index or of the pairs; None for neighbours.
+        rows: Number of sentences of the index, or of pairs.
+        neighbours: Each query with its nearest neighbours, computed while they are read.
     """
 
     folder: Path | None = None
@@ -210,82 +207,73 @@ def search(settings: SearchSettings) -> Searched:
         check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
         return Searched(neighbours=_neighbours(settings, _open(settings)))
-    if settings.changes():
+    if settings.output is None:
         return _change(settings)
     return _mine(settings) if settings.mine else _build(settings)
 
 
 def _build(settings: SearchSettings) -> Searched:
-    from .index import finish_index
-
-    corpus, model, encoder = _corpus(settings, str(settings.corpus)), str(settings.model), _encoder(settings)
-    with _artefact(settings, [model, corpus.path]) as artefact:
-        made = _build_into(artefact.staging, encoder, corpus, settings)
-        finish_index(
-            artefact,
-            made,
-            [corpus.path],
-            encoder=model_folder(model),
-            encoder_name=to_path(model).resolve().name,
-            sources=[corpus.path.resolve().name],
-            columns=corpus.columns,
-        )
+    with settings.artefact([settings.model, settings.corpus]) as artefact:
+        corpus, _, made = _build_into(artefact.staging, settings)
+        folder = model_folder(str(settings.model))
+        try:
+            if folder.is_dir():
+                ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+                shutil.copytree(folder, artefact.staging / ENCODER_FOLDER, ignore=ignored)
+        except (OSError, shutil.Error) as error:
+            raise ModelError(f"the encoder cannot be copied into the index: {error}", path=folder) from error
+        sources, encoder = [corpus.path.resolve().name], to_path(str(settings.model)).resolve().name
+        made = replace(made, sources=sources, encoder=encoder, columns=corpus.columns)
+        made.write(artefact.staging)
+        artefact.finish(results=made.results(), card=make_index_card(made, [corpus.path]))
     log(f"index of {made.rows:,} sentences saved to {settings.output}")
     return Searched(Path(str(settings.output)), made.rows)
 
 
-def _build_into(folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings) -> Manifest:
-    from .index import build_index
-
+def _build_into(folder: Path, settings: SearchSettings) -> tuple[SentenceCorpus, SentenceEncoder, Manifest]:
+    corpus = settings.open_corpus(settings.corpus)
+    encoder = SentenceEncoder.from_pretrained(str(settings.model), device=settings.device)
+    options: dict[str, Any] = {"unique": settings.unique, "batch_size": settings.batch_size}
     with _reading(corpus) as progress:
-        made = build_index(
-            encoder,
-            corpus.tables(),
-            folder,
-            method=settings.method or "exact",
-            unique=settings.unique,
-            batch_size=settings.batch_size,
-            progress=progress,
-        )
+        method = settings.method or "exact"
+        made = build_index(encoder, corpus.tables(), folder, method=method, progress=progress, **options)
     _log_counts(made)
-    return made
+    return corpus, encoder, made
 
 
 @contextmanager
 def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
     """Shows how many sentences of a corpus were read, and names it in errors."""
-    from tqdm.auto import tqdm
-
     with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         yield progress.update
 
 
 def _log_counts(made: Manifest) -> None:
-    for number, what in (
+    for count, what in (
         (made.empty, "have no visible character: left out"),
         (made.repeated, "are repeated: left out"),
         (made.zero_rows, "have no word in the encoder's vocabulary: no search finds them"),
     ):
-        if number:
-            log(f"{number:,} of {made.read:,} sentences {what}")
+        if count:
+            log(f"{count:,} of {made.read:,} sentences {what}")
     if made.recall is not None:
         lists = f" ({made.nlist:,} lists in the largest segment)" if made.nlist else ""
         log(f"{made.method}{lists}: finds {100 * made.recall:.1f} % of the true 10 nearest neighbors of a sample")
 
 
 def _change(settings: SearchSettings) -> Searched:
-    """Takes sentences out of an index, or adds some, without encoding the others again."""
+    """Removes sentences from an index, or adds some."""
     index = _open(settings)
     if settings.remove is not None:
-        corpus = _corpus(settings, settings.remove)
+        corpus = settings.open_corpus(settings.remove)
         removed = index.remove([text for block in corpus.blocks() for text in block if text])
         log(f"{removed:,} sentences were removed")
-    for name in ("remove_id", "remove_where"):
-        if values := getattr(settings, name):
-            removed = index.remove(**{"ids" if name == "remove_id" else "filters": values})
-            log(f"{removed:,} sentences were removed by {name.replace('_', ' ')}")
+    if settings.remove_id:
+        log(f"{index.remove(ids=settings.remove_id):,} sentences were removed by remove id")
+    if settings.remove_where:
+        log(f"{index.remove(filters=settings.remove_where):,} sentences were removed by remove where")
     if settings.add is not None:
-        corpus = _corpus(settings, settings.add)
+        corpus = settings.open_corpus(settings.add)
         with _reading(corpus) as progress:
             more = index.add(corpus, unique=settings.unique, batch_size=settings.batch_size, progress=progress)
         _log_counts(index.settings)
@@ -302,16 +290,16 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
     options = {name: getattr(settings, name) for name in (*_SEARCH_OPTIONS, "batch_size")}
-    neighbours = index.search(queries, settings.top_k, filters=settings.filter, **options)
-    for query, found in zip(queries, neighbours, strict=True):
-        without += not found
-        yield query, found
+    hits = index.search(queries, settings.top_k, filters=settings.filter, **options)
+    for query, neighbors in zip(queries, hits, strict=True):
+        without += not neighbors
+        yield query, neighbors
     reason = "they are blank, or none of their words is in the encoder's vocabulary"
     if without < len(queries):
         if without:
             log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
         return
-    if settings.filter and not len(index.select(settings.filter)):
+    if settings.filter and not len(index.snapshot.select(settings.filter)):
         what, path = f"no row passes --filter {' '.join(settings.filter)}", settings.index or settings.corpus
         raise InputError(what, path=path, remedy="give other values, or leave --filter out")
     remedy = "give one sentence per line, in the language that the encoder was trained on"
@@ -320,24 +308,23 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
 
 def _mine(settings: SearchSettings) -> Searched:
     index, source = _open(settings), Path(str(settings.index or settings.corpus))
-    with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
-        staging = artefact.staging
+    with settings.artefact([source, settings.model]) as artefact:
         pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
 
         def tables() -> Iterator[pa.Table]:
             for first in range(0, len(pairs), _PAIRS_PER_BATCH):
-                part = slice(first, first + _PAIRS_PER_BATCH)
-                sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
-                yield pa.table([*sides, pa.array(pairs.scores[part])], schema=MINED).combine_chunks()
+                span = slice(first, first + _PAIRS_PER_BATCH)
+                sides = [index.snapshot.take(rows[span])["sentence"] for rows in (pairs.first, pairs.second)]
+                yield pa.table([*sides, pa.array(pairs.scores[span])], schema=MINED).combine_chunks()
 
-        write_split(staging, "train", tables(), MINED, repeating=())
+        write_split(artefact.staging, "train", tables(), MINED, repeating=())
         results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
         values = {
             **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
             "title": f"Paraphrases mined from {source.resolve().name}",
             "source": source.resolve().name,
             "threshold": settings.threshold,
-            "splits": DataFolder(staging).sizes(),
+            "splits": DataFolder(artefact.staging).sizes(),
             **results,
         }
         artefact.finish(results=results, card=Card("mined", values))
@@ -348,29 +335,12 @@ def _mine(settings: SearchSettings) -> Searched:
 
 
 def _open(settings: SearchSettings) -> SearchIndex:
-    """Opens the index folder, or builds one for the time being; checks at once that it can be searched as asked."""
-    from .index import SearchIndex
-
+    """Opens the index folder, or builds an index of the corpus in a temporary folder."""
     if settings.corpus is None:
         return SearchIndex(str(settings.index), device=settings.device)
-    corpus, encoder = _corpus(settings, settings.corpus), _encoder(settings)
-    with tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True) as folder:
-        _build_into(Path(folder), encoder, corpus, settings)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True))
+        _, encoder, _ = _build_into(Path(folder), settings)
         index = SearchIndex(folder, encoder)
-        index.open_all()
+        weakref.finalize(index, stack.pop_all().close)
     return index
-
-
-def _encoder(settings: SearchSettings) -> SentenceEncoder:
-    from ..encoders.sentence_encoder import SentenceEncoder
-
-    return SentenceEncoder.from_pretrained(str(settings.model), device=settings.device)
-
-
-def _corpus(settings: SearchSettings, source: str) -> SentenceCorpus:
-    return SentenceCorpus(Path(source), settings.columns, settings.split, **settings.format_options())
-
-
-def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:
-    output = str(settings.output)
-    return Artefact(output, command="search", settings=settings, inputs=inputs, overwrite=settings.overwrite)

@@ -8,37 +8,41 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..artefacts.files import open_array
-from ..data.folder import DataFolder
+from ..encoders.search_embedder import SearchEmbedder
 from ..errors import InputError
 from ..text.hashing import are_among, hash64, hash_rows
 from ..text.normalization import normalize_texts
-from ..vectors.faiss_index import FaissIndex, build_faiss_index
+from ..vectors.faiss_index import FaissIndex, build_faiss_index, measure_recall
 from ..vectors.storage import npy_writer, open_vectors
-from .bm25 import WordIndex, WordIndexBuilder
-from .manifest import SegmentEntry
+from .bm25 import WordIndex
+from .manifest import Manifest, SegmentEntry
 
-ROWS_FILE, VECTORS_FILE, FAISS_FILE = "rows.arrow", "vectors.npy", "index.faiss"
+SEGMENTS_FOLDER, ROWS_FILE, VECTORS_FILE, FAISS_FILE = "segments", "rows.arrow", "vectors.npy", "index.faiss"
 SENTENCE, POSITION, ID = "sentence", "position", "id"
 KEYS = ("row", "text", "id")
-"""What rows are looked up by: all their values, their text but for case and spacing, and their id."""
+"""The hashes of a row: of all its values, of its text except for case and spacing, and of its id."""
 _MIN_APPROXIMATE_ROWS = 10_000
 """Smaller segments are searched exactly, which takes no longer."""
+_RECALL_QUERIES = 200
+Keys = dict[str, NDArray[np.uint64]]
+Rows = tuple[pa.Table, NDArray[np.float32], Keys]
+"""Rows, their vectors (rows, dim) of length 1 or 0, and their keys."""
 
 
-def row_keys(table: pa.Table) -> dict[str, NDArray[np.uint64]]:
+def hash_keys(table: pa.Table) -> Keys:
     """Hashes rows for each of :data:`KEYS`: (rows,), uint64; the key of a missing id is 0."""
     texts = table[SENTENCE].combine_chunks()
     others = [name for name in table.column_names if name not in (SENTENCE, POSITION)]
     values = [""] * len(table)
     if others:
-        # A column that is missing is the same as one without a value.
+        # A missing column equals a column without a value.
         rows = (sorted((k, v) for k, v in row.items() if v is not None) for row in table.select(others).to_pylist())
         values = [repr(row) if row else "" for row in rows]
     ids = np.zeros(len(table), np.uint64)
@@ -52,189 +56,144 @@ def row_keys(table: pa.Table) -> dict[str, NDArray[np.uint64]]:
     }
 
 
-class SegmentWriter:
-    """Writes a segment block by block into a new folder; a context manager that removes the folder after an error."""
+def write_segment(
+    index: Path, parts: Iterable[Rows], manifest: Manifest, embedder: SearchEmbedder | None, *, is_first: bool = False
+) -> SegmentEntry | None:
+    """Writes rows into a new segment of an index folder; returns None if there are no rows.
 
-    def __init__(self, folder: Path, dimension: int) -> None:
-        self.folder, self.rows, self.zero_rows = folder, 0, 0
-        self._dimension = dimension
-        self._stack = ExitStack()
-        self._stream: Any = None
-        self._words = WordIndexBuilder()
-        self._keys: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in KEYS}
-
-    def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True)
-        self._vectors = self._stack.enter_context(npy_writer(self.folder / VECTORS_FILE, self._dimension))
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-        if error[0] is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-    def write(self, table: pa.Table, vectors: NDArray[np.float32], keys: dict[str, NDArray[np.uint64]]) -> None:
-        """Appends rows with their vectors (rows, dim) of length 1 or 0 and their keys, see :func:`row_keys`."""
-        if self._stream is None:
-            sink = self._stack.enter_context(pa.OSFile(str(self.folder / ROWS_FILE), "wb"))
-            self._stream = self._stack.enter_context(pa.ipc.new_stream(sink, table.schema))
-        self._stream.write_table(table.combine_chunks())
-        self._vectors.write(vectors)
-        self._words.add(table[SENTENCE].to_pylist())
-        for name, parts in self._keys.items():
-            parts.append(keys[name])
-        self.rows += len(table)
-        self.zero_rows += int((~vectors.any(axis=1)).sum())
-
-    def finish(self, method: str, *, is_first: bool = False) -> SegmentEntry:
-        """Completes the files; the first segment of an index has an approximate index whatever its size."""
-        self._stack.close()
-        self._words.build().save(self.folder)
-        for name, parts in self._keys.items():
-            keys = np.concatenate(parts)
-            order = np.argsort(keys, kind="stable")
-            np.save(self.folder / f"{name}_keys.npy", np.stack([keys[order], order.astype(np.uint64)]))
-        nlist = 0
-        if method != "exact" and (is_first or self.rows >= _MIN_APPROXIMATE_ROWS):
-            vectors = open_vectors(self.folder / VECTORS_FILE)
-            build_faiss_index(vectors, self.folder / FAISS_FILE, method)
-            nlist = FaissIndex(self.folder / FAISS_FILE, vectors, method).nlist
-        for path in self.folder.iterdir():
+    The first segment of an approximate index has an approximate index whatever its size. Its recall is measured by
+    queries that are not rows: the first halves of some texts.
+    """
+    # The newest segment is never removed before a newer one exists, so no name is used twice.
+    names = [int(path.name) for path in (index / SEGMENTS_FOLDER).glob("*") if path.name.isdecimal()]
+    folder = index / SEGMENTS_FOLDER / f"{max(names, default=-1) + 1:06d}"
+    try:
+        num_rows, zero_rows = _write_rows(folder, parts, manifest.dimension)
+        if not num_rows:
+            shutil.rmtree(folder)
+            return None
+        table, nlist, recall = _read_rows(folder), 0, None
+        WordIndex.build(batch.column(SENTENCE).to_pylist() for batch in table.to_batches()).save(folder)
+        is_large = is_first or num_rows >= _MIN_APPROXIMATE_ROWS
+        if embedder is not None and manifest.method != "exact" and is_large:
+            vectors = open_vectors(folder / VECTORS_FILE)
+            build_faiss_index(vectors, folder / FAISS_FILE, manifest.method)
+            approximate = FaissIndex(folder / FAISS_FILE, vectors, manifest.method)
+            sample = np.unique(np.linspace(0, num_rows - 1, _RECALL_QUERIES).astype(np.int64)).tolist()
+            words = [table[SENTENCE][row].as_py().split() for row in sample]
+            queries = embedder.embed([" ".join(each[: (len(each) + 1) // 2]) for each in words])
+            nlist, recall = approximate.nlist, measure_recall(approximate, vectors, queries)
+        for path in folder.iterdir():
             with path.open("rb") as stream:
                 os.fsync(stream.fileno())
-        return SegmentEntry(self.folder.name, self.rows, self.zero_rows, nlist=nlist)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return SegmentEntry(folder.name, num_rows, zero_rows, nlist=nlist, recall=recall)
+
+
+def _write_rows(folder: Path, parts: Iterable[Rows], dimension: int) -> tuple[int, int]:
+    """Writes rows, vectors and sorted keys; returns the number of rows and the number of zero vectors."""
+    folder.mkdir(parents=True)
+    all_keys: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in KEYS}
+    num_rows = zero_rows = 0
+    stream: Any = None
+    with ExitStack() as stack:
+        writer = stack.enter_context(npy_writer(folder / VECTORS_FILE, dimension))
+        for table, vectors, keys in parts:
+            if stream is None:
+                sink = stack.enter_context(pa.OSFile(str(folder / ROWS_FILE), "wb"))
+                stream = stack.enter_context(pa.ipc.new_stream(sink, table.schema))
+            stream.write_table(table.combine_chunks())
+            writer.write(vectors)
+            for name in KEYS:
+                all_keys[name].append(keys[name])
+            num_rows += len(table)
+            zero_rows += int((~vectors.any(axis=1)).sum())
+    for name, blocks in all_keys.items():
+        joined = np.concatenate([np.empty(0, np.uint64), *blocks])
+        order = np.argsort(joined, kind="stable")
+        np.save(folder / f"{name}_keys.npy", np.stack([joined[order], order.astype(np.uint64)]))
+    return num_rows, zero_rows
+
+
+def _read_rows(folder: Path) -> pa.Table:
+    path = folder / ROWS_FILE
+    try:
+        return pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"damaged: {error}", path=path, remedy="build the index again") from error
 
 
 class Segment:
-    """A segment that is open: rows, vectors, words and keys, and which rows are removed.
+    """An open segment: rows, vectors, words, keys, and the removed rows.
 
     Args:
-        folder: The folder of the segment; of an index of version 0.1 or 0.2, the folder of the index.
+        index: The folder of the index.
         entry: The segment in the manifest.
-        dimension: Components of a vector.
+        manifest: The manifest.
     """
 
-    def __init__(self, folder: Path, entry: SegmentEntry, dimension: int) -> None:
-        self.folder, self.entry = folder, entry
-        if (folder / ROWS_FILE).exists():
-            try:
-                self.batches = pa.ipc.open_stream(pa.memory_map(str(folder / ROWS_FILE))).read_all().to_batches()
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(
-                    f"damaged: {error}", path=folder / ROWS_FILE, remedy="build the index again"
-                ) from error
-        else:
-            data = DataFolder(folder)
-            data.require(SENTENCE, POSITION)
-            self.batches = data.table().combine_chunks().to_batches()
-        self.vectors = open_vectors(folder / VECTORS_FILE)
-        rows, expected = sum(map(len, self.batches)), (entry.rows, dimension)
-        if not self.vectors.shape == expected == (rows, dimension):
+    def __init__(self, index: Path, entry: SegmentEntry, manifest: Manifest) -> None:
+        self.folder, self.entry, self._method = index / SEGMENTS_FOLDER / entry.name, entry, manifest.method
+        self.table, self.vectors = _read_rows(self.folder), open_vectors(self.folder / VECTORS_FILE)
+        rows, expected = len(self.table), (entry.rows, manifest.dimension)
+        if not self.vectors.shape == expected == (rows, manifest.dimension):
             what = f"{rows} sentences and vectors of shape {self.vectors.shape}, where {expected} is expected"
-            raise InputError(what, path=folder, remedy="build the index again")
-        self.removed = np.empty(0, np.int64) if entry.removed is None else open_array(folder / entry.removed)
-        self._starts = np.cumsum([0, *map(len, self.batches)])
-        self._approximate: FaissIndex | None = None
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the rows."""
-        return self.batches[0].schema
-
-    def live_rows(self) -> NDArray[np.int64]:
-        """Returns the rows that are not removed, ascending."""
-        return np.setdiff1d(np.arange(self.entry.rows), self.removed, assume_unique=True)
-
-    def take(self, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        """Yields some rows (rows,) in their order, in one or more batches."""
-        # Of a table in many chunks a few rows cannot be taken without a copy of all.
-        batches = np.searchsorted(self._starts, rows, side="right") - 1
-        for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(batches)) + 1):
-            if len(part):
-                batch = int(batches[part[0]])
-                yield self.batches[batch].take(pa.array(rows[part] - self._starts[batch]))
+            raise InputError(what, path=self.folder, remedy="build the index again")
+        self.removed = np.empty(0, np.int64) if entry.removed is None else open_array(self.folder / entry.removed)
 
     @cached_property
     def words(self) -> WordIndex:
-        """The postings of the words; an index of version 0.1 or 0.2 counts them when they are first needed."""
-        if (self.folder / "word_keys.npy").exists():
-            return WordIndex.open(self.folder)
-        return WordIndex.build(batch.column(SENTENCE).to_pylist() for batch in self.batches)
-
-    def approximate(self, method: str) -> FaissIndex | None:
-        """Opens the approximate index of a method; None for a segment that is searched exactly."""
-        if self.entry.recall is None:
-            return None
-        if self._approximate is None:
-            self._approximate = FaissIndex(self.folder / FAISS_FILE, self.vectors, method)
-        return self._approximate
+        """The postings of the words."""
+        return WordIndex.open(self.folder)
 
     @cached_property
-    def _computed_keys(self) -> dict[str, NDArray[np.uint64]]:
-        return row_keys(pa.Table.from_batches(self.batches))
+    def approximate(self) -> FaissIndex | None:
+        """The approximate index; None for a segment that is searched exactly."""
+        return None if self.entry.recall is None else FaissIndex(self.folder / FAISS_FILE, self.vectors, self._method)
 
-    def _key_table(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Returns keys, ascending, and the row of each (rows,)."""
-        path = self.folder / f"{kind}_keys.npy"
-        if path.exists():
-            keys, rows = open_array(path)
-            return keys, rows.view(np.int64)
-        keys = self._computed_keys[kind]
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order
+    def _sorted_keys(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Returns the keys, ascending, and the row of each (rows,)."""
+        keys, rows = open_array(self.folder / f"{kind}_keys.npy")
+        return keys, rows.view(np.int64)
 
     def keys(self, kind: str) -> NDArray[np.uint64]:
         """Returns the key of each row (rows,)."""
-        keys, rows = self._key_table(kind)
+        keys, rows = self._sorted_keys(kind)
         by_row = np.empty_like(keys)
         by_row[rows] = keys
         return by_row
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Returns the rows that have one of the keys and are not removed, ascending, and their keys."""
-        ordered, rows = self._key_table(kind)
+        """Returns the rows with one of the keys that are not removed, ascending, and their keys."""
+        ordered, rows = self._sorted_keys(kind)
         keys = np.unique(keys[keys != 0] if kind == "id" else keys)
         starts, stops = (np.searchsorted(ordered, keys, side=side) for side in ("left", "right"))
         counts = stops - starts
-        places = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        found, own = rows[places], ordered[places]
-        order = np.argsort(found)
-        order = order[~are_among(found[order], self.removed)]
-        return found[order], own[order]
+        positions = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        matching, own = rows[positions], ordered[positions]
+        order = np.argsort(matching)
+        order = order[~are_among(matching[order], self.removed)]
+        return matching[order], own[order]
 
 
-def conform(table: pa.Table, schema: pa.Schema | None) -> pa.Table:
-    """Casts the columns that a schema has to its types, and puts sentence and position first."""
-    names = [SENTENCE, POSITION, *(name for name in table.column_names if name not in (SENTENCE, POSITION))]
-    table = table.select(names)
-    for place, field in enumerate(table.schema):
-        wanted = pa.string() if field.name == SENTENCE else field.type
-        if schema is not None and field.name in schema.names:
-            wanted = schema.field(field.name).type
-        if field.type != wanted:
-            try:
-                table = table.set_column(place, field.name, table[field.name].cast(wanted))
-            except (pa.ArrowException, OSError) as error:
-                what = f"the types of the columns are not those of the index: {field.name}: {error}"
-                raise InputError(what, remedy="give columns of the same types, or build the index again") from error
-    return table
+def remove_leftovers(index: Path, manifest: Manifest) -> None:
+    """Removes the segments that the manifest does not name: merged segments, and segments of a killed run."""
+    names = {entry.name for entry in manifest.segments}
+    for path in (index / SEGMENTS_FOLDER).glob("*"):
+        if path.name not in names:
+            shutil.rmtree(path, ignore_errors=True)
 
 
-def union_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
-    """Returns the columns of all segments, each with the type that it has first."""
-    fields: dict[str, pa.Field] = {}
-    for schema in schemas:
-        for field in schema:
-            if field.name not in fields or pa.types.is_null(fields[field.name].type):
-                fields[field.name] = field
-    return pa.schema(list(fields.values()))
+def locate(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    """Distributes rows over parts that begin at the rows `starts`.
 
-
-def with_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Gives rows all columns of a schema; a column that they lack is null."""
-    present = set(batch.schema.names)
-    columns = [
-        batch.column(field.name).cast(field.type) if field.name in present else pa.nulls(len(batch), field.type)
-        for field in schema
-    ]
-    return pa.table(columns, schema=schema)
+    Yields:
+        For each part with some of the rows its index, the positions of these rows in `rows`, and the rows counted from
+        the start of the part.
+    """
+    parts = np.searchsorted(starts, rows, side="right") - 1
+    for part in np.unique(parts).tolist():
+        positions = np.flatnonzero(parts == part)
+        yield part, positions, rows[positions] - starts[part]

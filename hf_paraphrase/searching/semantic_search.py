@@ -1,4 +1,4 @@
-"""Nearest neighbours and paraphrases among texts in memory, and the pairs of one corpus that reach a cosine.
+"""Nearest neighbours and paraphrases among texts in memory.
 
 For a corpus that is searched more than once, or does not fit in memory: :class:`.index.SearchIndex`.
 """
@@ -30,24 +30,18 @@ def semantic_search(
     corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
-    """Finds, for each query, the `top_k` embeddings of a corpus with the greatest cosine; fewer if there are fewer.
+    """Finds, for each query, the `top_k` embeddings of a corpus with the highest cosine; fewer if there are fewer.
 
     Both are arrays or tensors (texts, dim), or (dim,) for one query, which are compared in chunks.
 
     Returns:
-        For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
+        For each query a list, the highest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
     """
     check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     names = ("query_embeddings", "corpus_embeddings")
-    queries, corpus = map(_array, names, (query_embeddings, corpus_embeddings))
-    rows, cosines = find_nearest(
-        np.atleast_2d(queries),
-        corpus,
-        top_k,
-        names=names,
-        query_block=query_chunk_size,
-        corpus_block=corpus_chunk_size,
-    )
+    queries, corpus = map(_as_array, names, (query_embeddings, corpus_embeddings))
+    blocks = {"query_block": query_chunk_size, "corpus_block": corpus_chunk_size}
+    rows, cosines = find_nearest(np.atleast_2d(queries), corpus, top_k, names=names, **blocks)
     return [
         [{"corpus_id": row, "score": cosine} for row, cosine in zip(*neighbors, strict=True)]
         for neighbors in zip(rows.tolist(), cosines.tolist(), strict=True)
@@ -73,13 +67,14 @@ def paraphrase_mining(
     Returns:
         Tuples of cosine, index of the earlier and index of the later sentence, the highest cosine first.
     """
-    chunks = {"query_chunk_size": query_chunk_size, "corpus_chunk_size": corpus_chunk_size}
-    check_counts(**chunks, max_pairs=max_pairs, top_k=top_k)
+    check_counts(
+        query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, max_pairs=max_pairs, top_k=top_k
+    )
     if isinstance(sentences, str):
         raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
     encoded = model.encode(list_of_texts(sentences), **options)
-    vectors = exact_unit_rows(_array("embeddings", encoded), "embeddings").astype(np.float32)
+    vectors = exact_unit_rows(_as_array("embeddings", encoded), "embeddings").astype(np.float32)
 
     def pairs() -> Iterator[Pairs]:
         starts = range(0, len(vectors), query_chunk_size)
@@ -90,16 +85,16 @@ def paraphrase_mining(
             others = rows != own
             yield np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others]
 
-    # Most pairs are found from both of their sides.
+    # Most pairs come twice, once for each of their sentences.
     mined = keep_best_pairs(pairs(), 2 * max_pairs)
-    _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
-    places = np.sort(places)[:max_pairs]
-    columns = (mined.scores[places], mined.first[places], mined.second[places])
+    _, firsts = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
+    firsts = np.sort(firsts)[:max_pairs]
+    columns = (mined.scores[firsts], mined.first[firsts], mined.second[firsts])
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _array(name: str, vectors: Embeddings) -> NDArray[np.float32]:
-    """Returns embeddings as an array; NumPy knows neither bfloat16 nor gradients."""
+def _as_array(name: str, vectors: Embeddings) -> NDArray[np.float32]:
+    """Returns embeddings as an array; NumPy supports neither bfloat16 nor gradients."""
     array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
     try:
         return np.asarray(array, np.float32)

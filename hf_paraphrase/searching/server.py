@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import os
 import socket
 import socketserver
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -42,9 +41,8 @@ HOST = "127.0.0.1"
 API_KEY = "HF_PARAPHRASE_API_KEY"
 MAX_BODY = 4 << 20
 MAX_TEXTS, MAX_NEIGHBOURS = 2048, 1000
-_MOST_DISCARDED = 256 << 20
+_MAX_DISCARDED = 256 << 20
 _SECONDS_TO_FINISH = 30
-_PROMPTS = ("prompt_name", "prompt")
 Json = dict[str, Any]
 
 
@@ -57,7 +55,7 @@ class ServeSettings(DeviceSettings):
     """
 
     model: str | None = setting(
-        "the sentence encoder; by default that of the --index, else builtin, which is installed with this package",
+        "the sentence encoder; by default the encoder of the --index, or builtin without an index",
         None,
         path=True,
     )
@@ -66,12 +64,12 @@ class ServeSettings(DeviceSettings):
     port: int = setting("the port; 0 chooses a free one", 8000, at_least=0, at_most=65_535)
     writable: bool = setting("accept /add and /remove, which change the index", False, only_with="index")
     allowed_host: list[str] = setting(
-        "names by which browsers and clients may address the server, besides localhost and --host; * accepts all", []
+        "host names that requests may use, in addition to localhost and --host; * accepts all", []
     )
 
 
 class RequestError(UsageError):
-    """A request that cannot be answered, with another status code than 400."""
+    """A request that is answered with another status code than 400."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -79,7 +77,7 @@ class RequestError(UsageError):
 
 
 class Service:
-    """Answers requests: bodies in, answers out, whatever transport brings them.
+    """Answers requests: the body of a request comes in, the answer goes out.
 
     Args:
         encoder: The encoder of `/v1/embeddings`.
@@ -103,123 +101,120 @@ class Service:
         self._encoder, self._name, self._index, self._writable = encoder, name, index, writable
         self.api_key, self.allowed_hosts = api_key, allowed_hosts
         self._counts: Counter[tuple[str, int]] = Counter()
-        self._seconds: dict[str, float] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         # Neither tokenizers nor networks are made for calls from several threads.
         self._lock = Lock()
+        self.routes: dict[str, tuple[str, Callable[[Json], Json | str]]] = {
+            "/health": ("GET", self.health),
+            "/v1/models": ("GET", self.models),
+            "/v1/embeddings": ("POST", self.embeddings),
+            "/search": ("POST", self.search),
+            "/add": ("POST", self.add),
+            "/remove": ("POST", self.remove),
+            "/metrics": ("GET", self.metrics),
+        }
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Counts an answered request for `/metrics`."""
+        path = path if path in self.routes else "other"
         with self._lock:
             self._counts[path, status] += 1
-            self._seconds[path] = self._seconds.get(path, 0.0) + seconds
+            self._seconds[path] += seconds
 
     def metrics(self, body: Json) -> str:
-        """Returns the numbers of requests and the seconds they took in the text format of Prometheus."""
-        lines = ["# TYPE hf_paraphrase_requests_total counter"]
-        lines += [
-            f'hf_paraphrase_requests_total{{path="{path}",status="{status}"}} {count}'
-            for (path, status), count in sorted(self._counts.items())
-        ]
-        lines.append("# TYPE hf_paraphrase_request_seconds_total counter")
-        lines += [
-            f'hf_paraphrase_request_seconds_total{{path="{path}"}} {seconds:.6f}'
-            for path, seconds in sorted(self._seconds.items())
-        ]
+        """Returns the numbers of requests and their durations in the text format of Prometheus."""
+        requests, seconds = "hf_paraphrase_requests_total", "hf_paraphrase_request_seconds_total"
+        lines = [f"# TYPE {requests} counter"]
+        for (path, status), count in sorted(self._counts.items()):
+            lines.append(f'{requests}{{path="{path}",status="{status}"}} {count}')
+        lines.append(f"# TYPE {seconds} counter")
+        lines += [f'{seconds}{{path="{path}"}} {total:.6f}' for path, total in sorted(self._seconds.items())]
         return "\n".join(lines) + "\n"
 
     def health(self, body: Json) -> Json:
-        """Returns what is served."""
+        """Returns the name of the model and the size of the index."""
         sentences = None if self._index is None else len(self._index)
         return {"status": "ok", "model": self._name, "dimension": self._encoder.dimension, "sentences": sentences}
 
     def models(self, body: Json) -> Json:
-        """Lists the one model."""
+        """Lists the model."""
         return {"object": "list", "data": [self.model(self._name)]}
 
-    def model(self, name: str) -> Json:
+    def model(self, name: Any) -> Json:
         """Describes a model by its name."""
-        self._check_model(name)
-        return {"id": self._name, "object": "model", "created": 0, "owned_by": "hf_paraphrase"}
-
-    def _check_model(self, name: Any) -> None:
         if name not in (None, self._name):
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {name!r}, but {self._name}")
+        return {"id": self._name, "object": "model", "created": 0, "owned_by": "hf_paraphrase"}
 
     def embeddings(self, body: Json) -> Json:
-        """Embed `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
+        """Embeds `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
 
         `input_type` is `query` or `document`, for encoders that embed them differently; `prompt_name` or `prompt` is
         put before each text.
         """
-        _check_keys(body, "input", "model", "dimensions", "encoding_format", "user", "input_type", *_PROMPTS)
-        texts = _texts(body, "input")
-        self._check_model(body.get("model"))
-        dimensions = _count(body, "dimensions", self._encoder.dimension, self._encoder.dimension)
-        if (encoding := body.get("encoding_format") or "float") not in ("float", "base64"):
-            raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
-        if (task := body.get("input_type")) not in (None, "query", "document"):
+        keys = ("model", "dimensions", "encoding_format", "user", "input_type", "prompt_name", "prompt")
+        given = _read(body, "input", *keys)
+        self.model(given["model"])
+        texts, task, size = given["input"], given["input_type"], self._encoder.dimension
+        dimensions = _read_count("dimensions", given["dimensions"], size, size)
+        if given["encoding_format"] not in (None, "float", "base64"):
+            raise UsageError(f"encoding_format is {given['encoding_format']!r}, not float or base64")
+        if task not in (None, "query", "document"):
             raise UsageError(f"input_type is {task!r}, not query or document")
         encoder = self._encoder if task is None else self._encoder.for_task(task)
         with self._lock:
-            prompt = encoder.choose_prompt(**_prompts(body))
-            ids = encoder.token_ids(texts, prompt)
+            prompt = encoder.choose_prompt(given["prompt"], given["prompt_name"])
+            num_tokens = len(encoder.token_ids(texts, prompt).ids)
             vectors = encoder.encode(texts, prompt=prompt, truncate_dim=dimensions, normalize_embeddings=True)
         vectors[[is_blank(text) for text in texts]] = 0.0
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
-        embeddings = (
-            vector.tolist() if encoding == "float" else base64.b64encode(vector.astype("<f4").tobytes()).decode()
-            for vector in vectors
-        )
-        data = [{"object": "embedding", "index": row, "embedding": item} for row, item in enumerate(embeddings)]
-        usage = {"prompt_tokens": len(ids.ids), "total_tokens": len(ids.ids)}
+        embeddings: list[Any] = vectors.tolist()
+        if given["encoding_format"] == "base64":
+            embeddings = [base64.b64encode(vector.astype("<f4").tobytes()).decode() for vector in vectors]
+        data = [{"object": "embedding", "index": row, "embedding": each} for row, each in enumerate(embeddings)]
+        usage = {"prompt_tokens": num_tokens, "total_tokens": num_tokens}
         return {"object": "list", "data": data, "model": self._name, "usage": usage}
 
     def search(self, body: Json) -> Json:
         """Finds the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
         index = self._opened_index()
-        _check_keys(body, "query", "top_k", "filter", "hybrid", "snippets", *_PROMPTS)
-        queries, k = _texts(body, "query"), _count(body, "top_k", 10, MAX_NEIGHBOURS)
-        filters = _strings(body, "filter")
-        options = {name: body.get(name, False) for name in ("hybrid", "snippets")}
-        for name, value in options.items():
-            if not isinstance(value, bool):
-                raise UsageError(f"{name} must be true or false")
-        prompts = _prompts(body)
+        options = _read(body, "query", "top_k", "filter", "hybrid", "snippets", "prompt_name", "prompt")
+        queries, filters = options.pop("query"), options.pop("filter") or ()
+        k = _read_count("top_k", options.pop("top_k"), 10, MAX_NEIGHBOURS)
         with self._lock:
             index.refresh()
-            prompt = index.encoder.choose_prompt(**prompts) if prompts else None
-            found = [
-                [neighbor.record() for neighbor in each]
-                for each in index.search(queries, k, filters=filters, prompt=prompt, **options)
+            hits = list(index.search(queries, k, filters=filters, **options))
+        return {
+            "results": [
+                {"query": query, "neighbours": [neighbor.record() for neighbor in neighbors]}
+                for query, neighbors in zip(queries, hits, strict=True)
             ]
-        pairs = zip(queries, found, strict=True)
-        return {"results": [{"query": query, "neighbours": neighbors} for query, neighbors in pairs]}
+        }
 
     def add(self, body: Json) -> Json:
         """Adds `sentences` to the index, perhaps with `ids` and other `columns`; rows of these ids are replaced."""
-        _check_keys(body, "sentences", "ids", "columns", "unique")
-        index, sentences = self._opened_index(to_change=True), _texts(body, "sentences")
-        ids, columns, unique = body.get("ids"), body.get("columns") or {}, body.get("unique", False)
-        lists = [*([] if ids is None else [ids]), *(columns.values() if isinstance(columns, dict) else [None])]
-        if not all(isinstance(values, list) for values in lists) or not isinstance(unique, bool):
-            raise UsageError("ids must be a list, columns an object of lists, and unique true or false")
+        index = self._opened_index(to_change=True)
+        given = _read(body, "sentences", "ids", "columns", "unique")
+        sentences = _list_texts("sentences", given.pop("sentences"))
+        if not all(isinstance(values, list) for values in (given["columns"] or {}).values()):
+            raise UsageError("columns must be an object of lists")
         with self._lock:
             try:
-                added = index.add(sentences, ids=ids, columns=columns, unique=unique)
-            except InputError as error:  # columns of other types than those of the index
+                added = index.add(sentences, **given)
+            except InputError as error:  # columns of other types than in the index
                 raise UsageError(str(error)) from error
             return {"added": added, "replaced": index.num_replaced, "sentences": len(index)}
 
     def remove(self, body: Json) -> Json:
         """Removes rows by `sentences`, by `ids` and by `filter`, as far as they are given."""
-        _check_keys(body, "sentences", "ids", "filter")
-        index, filters, ids = self._opened_index(to_change=True), _strings(body, "filter"), body.get("ids") or []
-        sentences = _texts(body, "sentences") if "sentences" in body else []
-        if not isinstance(ids, list) or not (sentences or ids or filters):
+        index = self._opened_index(to_change=True)
+        given = {name: value or [] for name, value in _read(body, "sentences", "ids", "filter").items()}
+        if not any(given.values()):
             raise UsageError("give sentences, ids (a list) or filter")
         with self._lock:
-            return {"removed": index.remove(sentences, ids=ids, filters=filters), "sentences": len(index)}
+            removed = index.remove(given["sentences"], ids=given["ids"], filters=given["filter"])
+            return {"removed": removed, "sentences": len(index)}
 
     def _opened_index(self, *, to_change: bool = False) -> SearchIndex:
         if self._index is None:
@@ -229,30 +224,34 @@ class Service:
         return self._index
 
 
-def _check_keys(body: Json, *names: str) -> None:
-    """Refuses keys that a request does not have: an ignored filter would return what it should hide."""
+_TYPES: dict[str, tuple[type, str]] = {
+    "ids": (list, "a list"),
+    "columns": (dict, "an object of lists"),
+    **dict.fromkeys(("hybrid", "snippets", "unique"), (bool, "true or false")),
+    **dict.fromkeys(("prompt_name", "prompt"), (str, "a text")),
+}
+
+
+def _read(body: Json, *names: str) -> Json:
+    """Returns the values of these keys, None for missing ones; texts become lists.
+
+    Other keys are refused: an ignored filter would return what it should hide.
+    """
     if unknown := [name for name in body if name not in names]:
         raise UsageError(f"unknown key {unknown[0]!r}: {choice_of(unknown[0], names)}")
-
-
-def _strings(body: Json, name: str) -> list[str]:
-    values = body.get(name) or []
-    values = [values] if isinstance(values, str) else values
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise UsageError(f"{name} must be a text such as year>=2020, or a list of such texts")
+    values = {name: body.get(name) for name in names}
+    for name, value in values.items():
+        expected, described = _TYPES.get(name, (object, ""))
+        if name in ("input", "query") or (name in ("sentences", "filter") and value):
+            values[name] = _list_texts(name, value)
+        elif value is not None and not isinstance(value, expected):
+            raise UsageError(f"{name} is {value!r:.80}, not {described}")
+    if None not in (values.get("prompt_name"), values.get("prompt")):
+        raise UsageError("give prompt_name or prompt, not both")
     return values
 
 
-def _prompts(body: Json) -> dict[str, str]:
-    """Return the arguments of `SentenceEncoder.choose_prompt`; a name that the encoder lacks is refused there."""
-    given = {name: body[name] for name in _PROMPTS if body.get(name) is not None}
-    if len(given) == 2 or not all(isinstance(value, str) for value in given.values()):
-        raise UsageError("give prompt_name or prompt, a text")
-    return {"name" if name == "prompt_name" else name: value for name, value in given.items()}
-
-
-def _texts(body: Json, name: str) -> list[str]:
-    value = body.get(name)
+def _list_texts(name: str, value: Any) -> list[str]:
     if value == [] or not isinstance(value, str | list):
         raise UsageError(f"{name} must be a text or a list of texts, and not empty")
     if isinstance(value, list) and len(value) > MAX_TEXTS:
@@ -266,8 +265,7 @@ def _texts(body: Json, name: str) -> list[str]:
         raise UsageError(f"{name}: {error}") from error
 
 
-def _count(body: Json, name: str, default: int, most: int) -> int:
-    value = body.get(name)
+def _read_count(name: str, value: Any, default: int, most: int) -> int:
     value = default if value is None else value
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise UsageError(f"{name} is {value!r}, not a whole number from 1 to {most:,}")
@@ -282,15 +280,6 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, service: Service, host: str, port: int) -> None:
         self.service = service
-        self.routes: dict[str, tuple[str, Callable[[Json], Json | str]]] = {
-            "/health": ("GET", service.health),
-            "/v1/models": ("GET", service.models),
-            "/v1/embeddings": ("POST", service.embeddings),
-            "/search": ("POST", service.search),
-            "/add": ("POST", service.add),
-            "/remove": ("POST", service.remove),
-            "/metrics": ("GET", service.metrics),
-        }
         self.closing = False
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._requests, self._changed = 0, Condition()
@@ -364,9 +353,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._check_headers(path)
         if path.startswith("/v1/models/") and self.command == "GET":
             return self.server.service.model(unquote(path.removeprefix("/v1/models/")))
-        if path not in self.server.routes:
-            raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; there are {', '.join(self.server.routes)}")
-        method, answer = self.server.routes[path]
+        routes = self.server.service.routes
+        if path not in routes:
+            raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; there are {', '.join(routes)}")
+        method, answer = routes[path]
         if self.command != method:
             raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}, not {self.command}")
         try:
@@ -380,10 +370,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         text = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()) or len(text) > 18:
-            self._discard(_MOST_DISCARDED if "Transfer-Encoding" in self.headers else 0, end=b"0\r\n\r\n")
+            self._discard(_MAX_DISCARDED if "Transfer-Encoding" in self.headers else 0, end=b"0\r\n\r\n")
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "send the body with its Content-Length, in bytes")
         if (size := int(text)) > MAX_BODY:
-            self._discard(size if size <= _MOST_DISCARDED else 0)
+            self._discard(size if size <= _MAX_DISCARDED else 0)
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body of more than {MAX_BODY >> 20} MiB")
         data = self.rfile.read(size)
         if len(data) < size:
@@ -391,14 +381,14 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _discard(self, size: int, end: bytes | None = None) -> None:
-        """Reads the rest of a request: one that is still sending would not see the answer."""
+        """Reads the rest of a request, because a client that is still sending would not see the answer."""
         last = b""
         while size > 0 and last != end and (data := self.rfile.read1(min(size, 1 << 16))):
             size -= len(data)
             last = (last + data)[-len(end or b"-") :]
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers with a status and says why; what the client sends after that is not read."""
+        """Answers with a status and a reason, and closes the connection."""
         self.close_connection = True
         kind = "server_error" if code >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         problem = {"message": message or HTTPStatus(code).phrase, "type": kind, "param": None, "code": None}
@@ -407,9 +397,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, answer: Json | str) -> None:
         text, is_text = answer if isinstance(answer, str) else dump_json(answer), isinstance(answer, str)
         data = text.encode("utf-8", "backslashreplace")
-        path = self.path.partition("?")[0] if hasattr(self, "path") else ""
-        known = path if path in self.server.routes else "other"
-        self.server.service.count(known, int(status), perf_counter() - self._started)
+        path = getattr(self, "path", "").partition("?")[0]
+        self.server.service.count(path, int(status), perf_counter() - self._started)
         self.close_connection |= self.server.closing
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; version=0.0.4" if is_text else "application/json")
@@ -428,15 +417,8 @@ def dump_json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, default=str)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        finite = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
+        return json.dumps(finite, ensure_ascii=False)
 
 
 @contextmanager
@@ -470,16 +452,13 @@ def _service(settings: ServeSettings) -> Service:
         index = SearchIndex(settings.index, settings.model, device=settings.device)
         name = settings.model or str(read_provenance(index.folder)["results"].get("encoder") or "encoder")
     encoder = SentenceEncoder.from_pretrained(name, device=settings.device) if index is None else index.encoder
-    hosts = None
-    if "*" not in settings.allowed_host and settings.host not in ("0.0.0.0", "::"):  # noqa: S104
-        hosts = {"localhost", "127.0.0.1", "::1", settings.host, *settings.allowed_host}
-    elif settings.allowed_host and "*" not in settings.allowed_host:
-        hosts = {"localhost", "127.0.0.1", "::1", *settings.allowed_host}
+    is_public = settings.host in ("0.0.0.0", "::") and not settings.allowed_host  # noqa: S104
+    hosts = {"localhost", "127.0.0.1", "::1", settings.host, *settings.allowed_host}
     return Service(
         encoder,
         Path(name).resolve().name if Path(name).exists() else name,
         index,
         writable=settings.writable,
         api_key=os.environ.get(API_KEY) or None,
-        allowed_hosts=hosts,
+        allowed_hosts=None if is_public or "*" in hosts else hosts,
     )

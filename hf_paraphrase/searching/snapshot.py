@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -10,21 +12,38 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..artefacts.files import locked
+from ..artefacts.provenance import read_provenance
+from ..data.folder import DataFolder
+from ..errors import InputError, UsageError
 from ..settings import Option
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import KINDS
 from ..vectors.similarity import check_counts
+from ..vectors.storage import open_vectors
 from .bm25 import Bm25
-from .manifest import SEGMENTS_FOLDER, Manifest
-from .segments import Segment, union_schema, with_columns
+from .filters import select_rows
+from .manifest import FORMAT, Manifest
+from .segments import (
+    FAISS_FILE,
+    KEYS,
+    POSITION,
+    SENTENCE,
+    VECTORS_FILE,
+    Rows,
+    Segment,
+    hash_keys,
+    locate,
+    write_segment,
+)
 
 _ATTEMPTS = 5
+_ROWS_PER_BATCH = 10_000
 METHODS = ("exact", "approximate", *KINDS)
 
 
 class Vectors:
-    """The vectors of all segments as one matrix (rows, dim), read by slices or by lists of rows."""
+    """The vectors of all segments as one matrix (rows, dim); an index, a slice or an array of rows, copies rows."""
 
     ndim = 2
 
@@ -36,17 +55,10 @@ class Vectors:
         return self.shape[0]
 
     def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
-        if isinstance(rows, slice):
-            first, stop, _ = rows.indices(len(self))
-            spans = zip(self._parts, self._starts.tolist(), strict=False)
-            parts = [part[max(0, first - start) : max(0, stop - start)] for part, start in spans]
-            parts = [part for part in parts if len(part)]
-            return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self.shape[1]), np.float32), *parts])
+        rows = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
         vectors = np.empty((len(rows), self.shape[1]), np.float32)
-        segments = np.searchsorted(self._starts, rows, side="right") - 1
-        for segment in np.unique(segments).tolist():
-            places = np.flatnonzero(segments == segment)
-            vectors[places] = self._parts[segment][rows[places] - self._starts[segment]]
+        for part, positions, own in locate(self._starts, rows):
+            vectors[positions] = self._parts[part][own]
         return vectors
 
 
@@ -54,26 +66,35 @@ class Snapshot:
     """The segments that a manifest names, opened at once.
 
     Rows are numbered from 0 over all segments, removed rows included, until segments are merged.
+
+    Attributes:
+        table: All rows, removed rows included, with the columns of all segments.
+        vectors: Their vectors.
+        removed: The removed rows, ascending.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
-        self.segments = [
-            Segment(folder / SEGMENTS_FOLDER / entry.name if entry.name else folder, entry, manifest.dimension)
-            for entry in manifest.segments
-        ]
+        self.segments = [Segment(folder, entry, manifest) for entry in manifest.segments]
         self.starts = np.cumsum([0, *(entry.rows for entry in manifest.segments)])
-        self.schema = union_schema(segment.schema for segment in self.segments)
         self.vectors = Vectors([segment.vectors for segment in self.segments], manifest.dimension)
+        removed = [segment.removed + start for segment, start in zip(self.segments, self.starts, strict=False)]
+        self.removed: NDArray[np.int64] = np.concatenate([np.empty(0, np.int64), *removed])
+        self.table = pa.concat_tables([segment.table for segment in self.segments], promote_options="default")
+        self._batches = self.table.to_batches()
+        self._batch_starts = np.cumsum([0, *map(len, self._batches)])
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """Opens the current state; segments that another process merges at this moment are looked up again."""
+        """Opens the current state of an index folder; an index of version 0.1 or 0.2 is converted first."""
         for attempt in range(_ATTEMPTS):
             manifest = Manifest.read_from(folder)
+            if manifest.format == 1:
+                manifest = _convert(folder)
             try:
                 return cls(folder, manifest)
             except Exception:
+                # Another process may have merged segments and removed their files.
                 if attempt + 1 == _ATTEMPTS or Manifest.read_from(folder) == manifest:
                     raise
         raise AssertionError
@@ -84,52 +105,36 @@ class Snapshot:
     @cached_property
     def live_rows(self) -> NDArray[np.int64] | None:
         """The rows that are not removed, ascending; None if no row is removed."""
-        if not any(entry.num_removed for entry in self.manifest.segments):
-            return None
-        return np.concatenate([self._global(place, each.live_rows()) for place, each in enumerate(self.segments)])
-
-    def _global(self, segment: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        return rows + self.starts[segment]
-
-    @property
-    def table(self) -> pa.Table:
-        """The rows that are not removed, with all columns."""
-        tables = [with_columns(batch, self.schema) for segment in self.segments for batch in segment.batches]
-        table = pa.concat_tables(tables)
-        return table if self.live_rows is None else table.take(pa.array(self.live_rows))
+        return np.setdiff1d(np.arange(len(self.table)), self.removed) if len(self.removed) else None
 
     def take(self, rows: NDArray[np.int64]) -> pa.Table:
         """Returns some rows (rows,) in their order, with all columns."""
-        segments = np.searchsorted(self.starts, rows, side="right") - 1
-        tables: list[pa.Table] = []
-        for part in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(segments)) + 1):
-            if len(part):
-                number = int(segments[part[0]])
-                batches = self.segments[number].take(rows[part] - self.starts[number])
-                tables += [with_columns(batch, self.schema) for batch in batches]
-        return pa.concat_tables(tables) if tables else self.schema.empty_table()
+        # `Table.take` would copy all chunks of the table.
+        tables, order = [self.table.schema.empty_table()], [np.empty(0, np.int64)]
+        for batch, positions, own in locate(self._batch_starts, rows):
+            tables.append(pa.Table.from_batches([self._batches[batch].take(pa.array(own))]))
+            order.append(positions)
+        return pa.concat_tables(tables).take(pa.array(np.argsort(np.concatenate(order))))
+
+    def select(self, filters: str | Sequence[str]) -> NDArray[np.int64]:
+        """Returns the rows that pass all filters, ascending; see :func:`~.filters.select_rows`."""
+        return np.setdiff1d(select_rows(self.table, filters), self.removed, assume_unique=True)
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Returns the rows that have one of the keys and are not removed, ascending, and their keys."""
+        """Returns the rows with one of the keys that are not removed, ascending, and their keys."""
         parts = [segment.find(kind, keys) for segment in self.segments]
-        rows = [self._global(number, rows) for number, (rows, _) in enumerate(parts)]
+        rows = [rows + start for (rows, _), start in zip(parts, self.starts, strict=False)]
         return np.concatenate(rows), np.concatenate([own for _, own in parts])
 
     @cached_property
     def text_keys(self) -> NDArray[np.uint64]:
-        """The same number (rows,) for texts that differ in case and spacing only."""
+        """Hashes of all texts (rows,), equal for texts that differ in case and spacing only."""
         return np.concatenate([segment.keys("text") for segment in self.segments])
 
     @cached_property
     def bm25(self) -> Bm25:
         """The words of all segments; removed rows count in the frequencies until their segment is merged."""
         return Bm25([segment.words for segment in self.segments])
-
-    def open_all(self) -> None:
-        """Opens every file, so that the folder may disappear."""
-        for segment in self.segments:
-            segment.approximate(self.manifest.method)
-        _ = self.bm25, self.text_keys
 
     def search_vectors(
         self,
@@ -140,20 +145,20 @@ class Snapshot:
         nprobe: int | None = None,
         candidate_rows: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows of the highest cosine to each unit or zero vector; see :meth:`~.index.SearchIndex.search`.
+        """Finds the rows with the highest cosine to each query.
 
         Args:
             vectors: Unit or zero vectors (queries, dim).
             k: Neighbors per query.
-            method: `exact`, or the kind of approximate search of the index; by default the latter, if there is one.
+            method: `exact`, or the kind of approximate search of the index, which is the default.
             nprobe: Inverted lists to read per query.
-            candidate_rows: The only rows that are compared, ascending.
+            candidate_rows: Compare these rows only, ascending.
 
         Returns:
             Rows and cosines, each (queries, min(k, rows)), the nearest first and of equal cosines the earlier row; -1
-            and 0 where there are fewer.
+            and 0 if there are fewer.
         """
-        check_counts(k=k)
+        check_counts(k=k, **({} if nprobe is None else {"nprobe": nprobe}))
         Option(choices=METHODS).check("method", method)
         own = self.manifest.method
         if method not in (None, "exact"):
@@ -162,25 +167,79 @@ class Snapshot:
             if own == "exact" or method not in ("approximate", own):
                 remedy = "search exactly, or build the index again"
                 raise UsageError(f"the index is built for the method {own}, not {method}", remedy=remedy)
-        is_exact = method == "exact" or own == "exact" or candidate_rows is not None
-        if nprobe is not None:
-            check_counts(nprobe=nprobe)
+        is_exact = method == "exact" or candidate_rows is not None
         allowed = self.live_rows if candidate_rows is None else candidate_rows
+        names = "queries", "the vectors of the index"
         parts: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
-        for number, segment in enumerate(self.segments):
-            approximate = None if is_exact else segment.approximate(own)
+        for segment, start in zip(self.segments, self.starts.tolist(), strict=False):
+            approximate = None if is_exact else segment.approximate
             if approximate is not None:
                 rows, cosines = approximate.search(vectors, min(k, len(segment.vectors)), nprobe, segment.removed)
             else:
                 part = None
                 if allowed is not None:
-                    first, stop = np.searchsorted(allowed, self.starts[number : number + 2])
-                    part = allowed[first:stop] - self.starts[number]
-                names = "queries", "the vectors of the index"
+                    first, stop = np.searchsorted(allowed, (start, start + segment.entry.rows))
+                    part = allowed[first:stop] - start
                 rows, cosines = find_nearest(
                     vectors, segment.vectors, k, candidate_rows=part, skip_zero=True, are_unit=True, names=names
                 )
-            parts.append((np.where(rows < 0, -1, rows + self.starts[number]), cosines))
+            parts.append((np.where(rows < 0, -1, rows + start), cosines))
         rows, cosines = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
         order = np.lexsort((rows, np.where(rows < 0, 2.0, -cosines)), axis=1)[:, : min(k, len(self))]
         return np.take_along_axis(rows, order, axis=1), np.take_along_axis(cosines, order, axis=1)
+
+    def live_parts(self, first: int) -> Iterator[Rows]:
+        """Yields the rows of the segments from `first` on, without the removed ones, for a new segment."""
+        for segment, start in zip(self.segments[first:], self.starts[first:].tolist(), strict=False):
+            keys = {name: segment.keys(name) for name in KEYS}
+            live = np.setdiff1d(np.arange(segment.entry.rows), segment.removed, assume_unique=True)
+            for begin in range(0, len(live), _ROWS_PER_BATCH):
+                rows = live[begin : begin + _ROWS_PER_BATCH]
+                yield self.take(rows + start), segment.vectors[rows], {name: keys[name][rows] for name in KEYS}
+
+    def without(self, rows: NDArray[np.int64]) -> Manifest:
+        """Writes new lists of removed rows (rows,), ascending, and returns the manifest that names them."""
+        entries = list(self.manifest.segments)
+        for part, _, own in locate(self.starts, rows):
+            segment = self.segments[part]
+            removed = np.union1d(segment.removed, own)
+            name = f"removed-{len(removed)}.npy"
+            np.save(segment.folder / name, removed)
+            zero_rows = segment.entry.zero_rows - int((~segment.vectors[own].any(axis=1)).sum())
+            entries[part] = replace(segment.entry, removed=name, num_removed=len(removed), zero_rows=zero_rows)
+        return replace(self.manifest, segments=tuple(entries))
+
+
+def _convert(folder: Path) -> Manifest:
+    """Rewrites an index of version 0.1 or 0.2, which has no segments, as an index for exact search."""
+    with locked(folder.resolve(), wait=True):
+        manifest = Manifest.read_from(folder)
+        if manifest.format != 1:
+            return manifest  # another process has converted it
+        data, vectors = DataFolder(folder), open_vectors(folder / VECTORS_FILE)
+        data.require(SENTENCE, POSITION)
+        table = data.table()
+        if vectors.shape != (len(table), manifest.dimension):
+            what = f"{len(table)} sentences of dimension {manifest.dimension}, but vectors of shape {vectors.shape}"
+            raise InputError(what, path=folder, remedy="build the index again")
+        record = read_provenance(folder)
+        # Version 0.1 recorded these names in its settings only.
+        asked, names = record.get("settings", {}), record.get("results", {})
+        spans = [slice(first, first + _ROWS_PER_BATCH) for first in range(0, len(table), _ROWS_PER_BATCH)]
+        parts = ((table[span], vectors[span], hash_keys(table[span])) for span in spans)
+        entry = write_segment(folder, parts, manifest, None)
+        assert entry is not None
+        manifest = replace(
+            manifest,
+            segments=(entry,),
+            read=manifest.read or int(table[POSITION][-1].as_py()),
+            sources=names.get("sources") or [Path(asked.get("corpus") or folder.resolve()).name],
+            encoder=names.get("encoder") or Path(asked.get("model") or "encoder").name,
+            columns=names.get("columns") or asked.get("columns") or [],
+            format=FORMAT,
+        )
+        manifest.write(folder)
+        shutil.rmtree(folder / "data", ignore_errors=True)
+        for name in (VECTORS_FILE, FAISS_FILE):
+            (folder / name).unlink(missing_ok=True)
+    return manifest

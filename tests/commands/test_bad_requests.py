@@ -72,7 +72,7 @@ REQUESTS = {
     "search --model {avg} --corpus blank": "name the folder to make",
     "search --index absent --mine --output out": "no such index folder",
     "search --corpus blank --output out --add blank": "--add is for --index",
-    "search --corpus blank --output out --snippets": "--hybrid, --snippets, --prompt are for queries",
+    "search --corpus blank --output out --snippets": "--hybrid, --reranker, --snippets, --prompt are for queries",
     "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
     # Training.
     "quickstart --num-beams 3 --output out": "--num-beams must be at least 4, not 3",

@@ -11,7 +11,7 @@ import pytest
 from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.provenance import read_provenance
-from hf_paraphrase.hub.pushed_files import published_card
+from hf_paraphrase.hub.pushed_files import adapt_card
 
 URL = "https://huggingface.co/datasets/org/numbers"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -32,7 +32,7 @@ def test_a_card_is_tidy_its_code_runs_and_on_the_hub_it_opens_the_repository(art
     assert not re.search(r"[^\n]\n## |\n## .*\n[^\n]", card)  # a heading stands by itself
     # An example with a transformers class of the folder's own code says which version it needs.
     assert card.count("transformers.AutoModel.from_pretrained(") <= card.count("transformers 5")
-    published = published_card(card, [name], "ann/best")
+    published = adapt_card(card, [name], "ann/best")
     for call in ("from_pretrained(", "SentenceTransformer(", "load_dataset("):
         assert f'{call}"{name}' not in published and f'{call}"path/to' not in published
     assert name in DATA or "ann/best" in published

@@ -63,7 +63,7 @@ def pairs(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def progress_bars():
-    """Gives progress bars the methods back that gradio puts its own in the place of."""
+    """Restore the methods of progress bars that gradio replaces."""
     before = dict(vars(tqdm))
     yield
     for name, value in before.items():
@@ -80,9 +80,9 @@ def gradio():
 @pytest.fixture(scope="session")
 def page_url(gradio, models):
     """The address of a page on the models."""
-    from hf_paraphrase.demo.run import DemoSettings, served_page
+    from hf_paraphrase.demo.run import DemoSettings, serve_page
 
-    with served_page(DemoSettings(models=[str(models)], port=0)) as url:
+    with serve_page(DemoSettings(models=[str(models)], port=0)) as url:
         yield url
 
 

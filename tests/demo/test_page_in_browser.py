@@ -1,4 +1,4 @@
-"""The page as a person uses it, in a real browser; screenshots lie in the tests' temporary folder."""
+"""The page as a person uses it, in a real browser; screenshots go to the tests' temporary folder."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_neighbours(page, tmp_path):
     assert str(tmp_path) not in said(page, "neighbours-status", "no_text.png:1: not UTF-8")
     page.get_by_text("Give me a hand.").wait_for(state="hidden")
     page.locator("#neighbours-file").get_by_label("Clear").click()
-    # Before, the file would go with the one that is cleared.
+    # Before, clearing would remove this file too.
     page.locator("#neighbours-file").get_by_text("Drop File Here").wait_for()
     give_file(page, "neighbours-file", corpus)
     page.locator("#neighbours-models input").click()

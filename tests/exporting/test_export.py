@@ -104,7 +104,7 @@ def export(model, output, *flags):
     return main(["export", "--model", str(model), "--output", str(output), *flags])
 
 
-# Runs what the card says where there are only onnxruntime, tokenizers and NumPy.
+# Run the code of the card with onnxruntime, tokenizers and NumPy only.
 SNIPPET_RUNNER = """
 import json, pathlib, sys
 for name in ("torch", "transformers", "hf_paraphrase", "onnx"):

@@ -21,7 +21,7 @@ TYPES = ("avg", "trigram", "word_trigram", "gran", "recurrent", "sdae")
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """An empty Hub, to which and from which everything in this process goes."""
+    """An empty Hub that replaces the real one in this process."""
     hub = FakeHub(tmp_path / "cache")
     monkeypatch.setattr(huggingface_hub, "HfApi", hub)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
@@ -90,7 +90,7 @@ def encoder_folders(artefacts, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def known_texts(artefacts):
-    """Sentences that the encoders were trained on, those with the fewest unknown words."""
+    """Training sentences of the encoders with the fewest unknown words."""
     tokenizer = AutoTokenizer.from_pretrained(artefacts["avg"])
 
     def unknown_share(text):

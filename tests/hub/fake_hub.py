@@ -36,7 +36,7 @@ class FakeHub:
 
     Attributes:
         calls: The names of the methods that were called.
-        error: Is raised by the next calls of the method `fails`, or of any if that is None.
+        error: The error of the next calls of the method `fails`, or of all methods for None.
     """
 
     def __init__(self, cache):

@@ -1,4 +1,4 @@
-"""Opens model folders where hf_paraphrase cannot be imported, and compares what they give with what was recorded.
+"""Open model folders without hf_paraphrase, and compare their outputs with the recorded ones.
 
 Run as `python opens_elsewhere.py JOBS.json`; each job names a folder, the kind of model, and the expected results.
 """
@@ -34,7 +34,7 @@ def check_encoder(folder, texts, expected):
     batch = tokenizer(texts, padding=True, return_tensors="pt")
     output = model(**batch)
     close(output.pooler_output, expected)
-    # An empty text has no column of its own in the pipeline, so it is asked for the others.
+    # An empty text has no column of its own in the pipeline, so it is left out.
     extract = pipeline("feature-extraction", model=folder, trust_remote_code=True)
     filled = [row for row, text in enumerate(texts) if text]
     features = [np.asarray(item)[0] for item in extract([texts[row] for row in filled])]

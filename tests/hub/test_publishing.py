@@ -1,4 +1,4 @@
-"""What a push sends, what it leaves out, what it refuses, and what it changes for the readers on the Hub."""
+"""Files that a push sends, leaves out, refuses, and changes for readers on the Hub."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tiny_encoders import write_average
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import check_redistribution, plan_push, refusal, send
-from hf_paraphrase.hub.pushed_files import list_files, published_card
+from hf_paraphrase.hub.publishing import check_redistribution, explain_refusal, plan_push, send
+from hf_paraphrase.hub.pushed_files import adapt_card, list_files
 from hf_paraphrase.registry import SOURCES
 
 
@@ -169,13 +169,13 @@ def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp
     ],
 )
 def test_a_licence_that_does_not_allow_passing_on_is_refused_with_the_reason(head, wording):
-    assert wording in (refusal(head) or "")
+    assert wording in (explain_refusal(head) or "")
 
 
 def test_free_licences_and_those_of_our_own_sources_are_known():
     own = [SOURCES[name].LICENSE for name in ("opusparcus", "ppdb", "sick", "simpwiki", "turku")]
     for licence in (*own, "cc-by-2.0", "cc-by-nc-4.0", "cc0-1.0", "odbl", "CC-BY-4.0", ["mit", "gpl-3.0"]):
-        assert refusal({"license": licence}) is None
+        assert explain_refusal({"license": licence}) is None
 
 
 @pytest.fixture
@@ -285,7 +285,7 @@ def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stay
     (model_folder / "source" / "README.md").write_text('    from_pretrained("avg/source")\n')
     folder = model_folder.rename(model_folder.with_name("renamed"))  # its title is still avg
     files = {file.name: file.read().decode() for file in plan_push(folder, "ann/best").files if ".s" not in file.name}
-    assert published_card(PUBLISHED, ["avg"], "ann/best") == PUBLISHED
+    assert adapt_card(PUBLISHED, ["avg"], "ann/best") == PUBLISHED
     assert files["README.md"] == PUBLISHED and (folder / "README.md").read_text() == CARD
     assert files["report.html"] == "<code>from_pretrained(&quot;ann/best&quot;)</code>"
     assert files["source/README.md"] == '    from_pretrained("ann/best/source")\n'

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.card_metadata import read_card, split_card
-from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of
+from hf_paraphrase.hub.pushed_files import check_artefact, detect_repo_type, list_files
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 from hf_paraphrase.vectors.similarity import correlations
 
@@ -100,7 +100,7 @@ def test_golden_values_of_detection(detection):
 def test_a_metric_folder_is_a_whole_space_whose_requirements_are_named(name):
     folder = metric_path(name)
     (files, _), (head, _) = list_files(folder), split_card(read_card(folder))
-    assert repo_type_of(folder, files, head) == "space"
+    assert detect_repo_type(folder, files, head) == "space"
     check_artefact(folder, "space", files)
     assert f'with_name("{name}.py")' in (folder / "app.py").read_text()
     required = set(re.findall(r"^(\w+)", (folder / "requirements.txt").read_text(), re.MULTILINE))

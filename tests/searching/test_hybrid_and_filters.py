@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tiny_encoders import write_average
+from tiny_transformers import write_cross_encoder
 
+from hf_paraphrase.classification.classifier import CrossEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.searching.bm25 import Bm25
+from hf_paraphrase.searching.bm25 import Bm25, WordIndex
 from hf_paraphrase.searching.filters import select_rows
 from hf_paraphrase.searching.index import SearchIndex, build_index
 
@@ -74,18 +77,72 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
     assert expected and select_rows(table, [text]).tolist() == expected
 
 
+TABLE = pa.table(
+    {
+        "code": ["0012", "12", None, "x OR y"],
+        "year": pa.array([1999, 2020, 2024, None], pa.int16()),
+        "price": ["7.5", "1200", "30", None],
+        "local": ["12.000,00", "7,90", None, "x"],
+        "day": pa.array([0, 1, 2, None], pa.date32()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("code='0012'", [0]),
+        ("code=12", [1]),
+        ("code!=12", [0, 3]),
+        ('code="x OR y"', [3]),
+        ("year>=2020 AND code=12 OR code='0012'", [0, 1]),
+        ("year>=1000 AND (code=12 OR code='0012')", [0, 1]),
+        ("((year<2000)OR(year>2021))", [0, 2]),
+        ("year<99999", [0, 1, 2]),
+        ("year>99999", []),
+        ("year!=99999", [0, 1, 2]),
+        ("year>=2019.5", [1, 2]),
+        ("price>=30", [1, 2]),
+        ("price>='30'", [0, 2]),
+        ("day>=1970-01-02", [1, 2]),
+        ("code='it''s'", []),
+    ],
+)
+def test_a_filter_follows_the_types_of_the_columns(text, rows):
+    assert select_rows(TABLE, text).tolist() == rows
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("year", "not a filter: 'year'"),
+        ("'year'>=2020", "write year without quotes"),
+        ("years=1", "the index has no column 'years' .its columns are code, year"),
         (">=3", "not a filter"),
-        ("month=1", "the index has no column 'month' .its columns are sentence, position, year"),
-        ("year>=long ago", "compares a column of type int64 with a text .give a number without quotes"),
+        ("year", "not a filter: 'year'"),
+        ("year>=long ago", "compares a column of type int16 with a text .give a number without quotes"),
+        ("year='2020'", "give a number without quotes"),
+        ("local>=12.000,00", "a number that is not plain"),
+        ("local>=12000", "local has the text '12.000,00'"),
+        ("code='0012", "without its closing '"),
+        ("code!=0012 code!=0013", "a second condition in the value '0012 code!=0013'"),
+        ("year=1 AND ", "not a filter"),
+        ("(year=1", "not a filter"),
+        ("year=1)", "not a filter"),
+        ("(" * 60 + "year=1" + ")" * 60, "nested parentheses"),
+        (f"year={'1' * 100_000}", "a filter of 100,005 characters"),
     ],
 )
-def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
+def test_a_filter_that_is_wrong_is_refused_with_a_hint(text, message):
     with pytest.raises(UsageError, match=message):
-        rows_of(index, "w1", filters=[text])
+        select_rows(TABLE, text)
+
+
+@pytest.mark.parametrize("text", [" " * 9_000, "year" + " " * 9_000 + "x", "code=" + " AND" * 2_000, "(" * 9_000])
+def test_no_filter_takes_long(text):
+    start = time.process_time()
+    with pytest.raises(UsageError):
+        select_rows(TABLE, text)
+    assert time.process_time() - start < 0.5
 
 
 def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
@@ -108,7 +165,11 @@ def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
 def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filters):
     query = "w3 w9 r77 unheard"
     vectors = rows_of(index, query, k=100, method="exact", filters=filters)
-    words = [row for row in Bm25(TEXTS).best(query, 200).tolist() if not filters or (YEARS[row] or 0) >= 2012][:100]
+    words = [
+        row
+        for row in Bm25([WordIndex.build([TEXTS])]).best(query, 200).tolist()
+        if not filters or (YEARS[row] or 0) >= 2012
+    ][:100]
     scores = dict.fromkeys([*vectors, *words], 0.0)
     for ranking in (vectors, words):
         for rank, row in enumerate(ranking):
@@ -122,6 +183,44 @@ def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filte
 def test_a_word_that_the_encoder_does_not_know_is_found_by_a_hybrid_search_alone(index):
     assert rows_of(index, "r42") == [] and rows_of(index, "r42", hybrid=True) == [42]
     assert rows_of(index, "r4242", hybrid=True) == []
+
+
+def test_a_reranker_ranks_the_candidates_again(tmp_path, capsys):
+    texts = ["the cat sat", "a doctor sat", "the car", "in paris a doctor sat", "a car in paris", "the doctor"]
+    encoder = write_average(tmp_path / "model", sorted({word for text in texts for word in text.split()}))
+    (tmp_path / "corpus").write_text("\n".join(texts))
+    assert (
+        main(["search", "--model", str(encoder), "--corpus", f"{tmp_path}/corpus", "--output", f"{tmp_path}/i"]) == 0
+    )
+    reranker, index = str(write_cross_encoder(tmp_path / "cross")), SearchIndex(tmp_path / "i")
+    query = "a doctor in paris"
+    scores = dict(zip(texts, CrossEncoder.from_pretrained(reranker).scores([query] * 6, texts), strict=True))
+    for options in ({}, {"hybrid": True, "snippets": True}):
+        plain = [hit.sentence for hit in next(index.search(query, 9, **options))]
+        hits = next(index.search(query, 3, reranker=reranker, **options))
+        assert [hit.sentence for hit in hits] == sorted(plain, key=lambda text: -scores[text])[:3] != plain[:3]
+        assert [hit.score for hit in hits] == [scores[hit.sentence] for hit in hits]
+    capsys.readouterr()
+    command = [
+        "search",
+        "--index",
+        f"{tmp_path}/i",
+        "--query",
+        query,
+        "--top-k",
+        "3",
+        "--format",
+        "jsonl",
+        "--reranker",
+    ]
+    assert main([*command, reranker]) == 0
+    neighbours = json.loads(capsys.readouterr().out)["neighbours"]
+    assert [(hit["sentence"], hit["score"]) for hit in neighbours] == [(hit.sentence, hit.score) for hit in hits]
+    several = write_cross_encoder(tmp_path / "several", ("entailment", "neutral"))
+    for wrong, message in ((several, "2 labels, not one score"), (encoder, "not a cross-encoder")):
+        assert main([*command, str(wrong)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and "give a cross-encoder with one label" in error and error.count("\n") == 1
 
 
 # ----- the columns of the corpus

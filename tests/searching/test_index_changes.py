@@ -17,7 +17,6 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.searching import bm25
-from hf_paraphrase.searching.filters import select_rows
 from hf_paraphrase.searching.index import SearchIndex, build_index
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -55,6 +54,8 @@ def test_two_open_indexes_of_one_folder_lose_nothing(make):
     assert first.refresh() and not first.refresh() and texts(first) == texts(second)
     assert first.remove("w1") == second.remove("w2") == 1 and first.remove("w1") == 0
     assert texts(SearchIndex(first.folder, first.encoder)) == ["w3", "w4"]
+    # Removing needs no encoder, also where segments are merged.
+    assert SearchIndex(first.folder).remove("w4") == 1 and texts(SearchIndex(first.folder)) == ["w3"]
 
 
 PROGRAM = """
@@ -131,7 +132,7 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
     index = make(pa.table(rows))
     assert texts(index) == ["w1", "w1", "w2", "w3"] and index.settings.repeated == 1
     assert texts(make(pa.table(rows), "unique", unique=True)) == ["w1", "w2", "w3"]
-    # Row a is replaced, row b is added as it is there, and rows without an id are replaced by none.
+    # Row a is replaced, row b is left out as a repeated row, and rows without an id stay.
     change = pa.table({"sentence": ["w7", "w1", "w8"], "id": ["a", "b", "c"], "year": [5, 2, 6]})
     assert index.add(change) == 1 and index.num_replaced == 1
     assert [(row["sentence"], row["id"]) for row in index.sentences.to_pylist()] == [
@@ -166,16 +167,32 @@ def test_a_changed_index_finds_what_a_new_one_of_its_rows_finds(make, method):
         assert not {*found} & {*corpus[100:300]}
     assert index.settings.method == method and (method == "exact") == (index.settings.recall is None)
     pairs = index.mine(0.9)
-    assert len(pairs) == len(left.mine(0.9)) and not {*index.sentences_of(pairs.first)["sentence"].to_pylist()} & {
+    assert len(pairs) == len(left.mine(0.9)) and not {*index.snapshot.take(pairs.first)["sentence"].to_pylist()} & {
         *corpus[100:300]
     }
+
+
+def test_a_column_without_values_takes_the_type_of_the_first_value_that_is_added(make):
+    index = make(pa.table({"sentence": ["w1", "w2"], "year": [None, None]}))
+    assert index.add(["w3"], columns={"year": [2020]}) == 1
+    assert index.sentences["year"].to_pylist() == [None, None, 2020] and len(index.snapshot.select("year>2019")) == 1
+    with pytest.raises(InputError, match="types of the columns are not those of the index: year"):
+        index.add(["w4"], columns={"year": ["long ago"]})
+
+
+def test_batches_that_shrink_are_merged_too(make):
+    sizes = range(12, 0, -1)
+    index = make(["w1"])
+    for size in sizes:
+        index.add([f"w{size} r{number}" for number in range(size)])
+    assert len(index) == 79 and len(index.settings.segments) <= 6
 
 
 @pytest.mark.parametrize("spelled", ["cafe\u0301", "CAFÉ", "ca\u00adfé", "\uff23\uff41\uff46é", "café"])
 def test_words_are_found_in_every_unicode_form(make, spelled):
     index = make(["a café here", "the cafe\u0301", "İstanbul", "other"])
     assert {item.row for item in next(index.search(f"{spelled} unheard", 2, hybrid=True))} == {0, 1}
-    assert bm25.Bm25(texts(index)).best("istanbul", 3).tolist() == [2]
+    assert bm25.Bm25([bm25.WordIndex.build([texts(index)])]).best("istanbul", 3).tolist() == [2]
 
 
 def test_an_index_of_version_02_opens_and_is_converted_when_it_changes(make, tmp_path):
@@ -196,70 +213,3 @@ def test_an_index_of_version_02_opens_and_is_converted_when_it_changes(make, tmp
     assert texts(opened) == ["w2 w3", "w4", "w5"] and opened.sentences["position"].to_pylist() == [2, 3, 4]
     assert {path.name for path in old.iterdir()} == {"README.md", "index.json", "provenance.json", "segments"}
     assert opened.settings.sources == ["corpus.txt"] and opened.settings.encoder == "mine"
-
-
-# ----- filters
-
-TABLE = pa.table(
-    {
-        "code": ["0012", "12", None, "x OR y"],
-        "year": pa.array([1999, 2020, 2024, None], pa.int16()),
-        "price": ["7.5", "1200", "30", None],
-        "local": ["12.000,00", "7,90", None, "x"],
-        "day": pa.array([0, 1, 2, None], pa.date32()),
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("code='0012'", [0]),
-        ("code=12", [1]),
-        ("code!=12", [0, 3]),
-        ('code="x OR y"', [3]),
-        ("year>=2020 AND code=12 OR code='0012'", [0, 1]),
-        ("year>=1000 AND (code=12 OR code='0012')", [0, 1]),
-        ("((year<2000)OR(year>2021))", [0, 2]),
-        ("year<99999", [0, 1, 2]),
-        ("year>99999", []),
-        ("year!=99999", [0, 1, 2]),
-        ("year>=2019.5", [1, 2]),
-        ("price>=30", [1, 2]),
-        ("price>='30'", [0, 2]),
-        ("day>=1970-01-02", [1, 2]),
-        ("code='it''s'", []),
-    ],
-)
-def test_a_filter_follows_the_types_of_the_columns(text, rows):
-    assert select_rows(TABLE, text).tolist() == rows
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("'year'>=2020", "write year without quotes"),
-        ("years=1", "its columns are code, year"),
-        ("year='2020'", "give a number without quotes"),
-        ("local>=12.000,00", "a number that is not plain"),
-        ("local>=12000", "local has the text '12.000,00'"),
-        ("code='0012", "without its closing '"),
-        ("code!=0012 code!=0013", "a second condition in the value '0012 code!=0013'"),
-        ("year=1 AND ", "not a filter"),
-        ("(year=1", "not a filter"),
-        ("year=1)", "not a filter"),
-        ("(" * 60 + "year=1" + ")" * 60, "nested parentheses"),
-        (f"year={'1' * 100_000}", "a filter of 100,005 characters"),
-    ],
-)
-def test_a_filter_that_is_wrong_is_refused_with_a_hint(text, message):
-    with pytest.raises(UsageError, match=message):
-        select_rows(TABLE, text)
-
-
-@pytest.mark.parametrize("text", [" " * 9_000, "year" + " " * 9_000 + "x", "code=" + " AND" * 2_000, "(" * 9_000])
-def test_no_filter_takes_long(text):
-    start = time.process_time()
-    with pytest.raises(UsageError):
-        select_rows(TABLE, text)
-    assert time.process_time() - start < 0.5

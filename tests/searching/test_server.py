@@ -173,7 +173,7 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
         ("/v1/embeddings", None, 405, "takes POST"),
         ("/search", {"query": "w1", "top_k": 0}, 400, "top_k is 0"),
         ("/search", {"query": "w1", "filter": "year"}, 400, "not a filter"),
-        ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
+        ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid is 'yes', not true or false"),
     ],
 )
 def test_a_request_that_cannot_be_answered_is_told_so_in_json(url, path, body, status, message):
@@ -333,13 +333,16 @@ def refuse_constant(name):
         ("/search", {"query": []}, "a text or a list of texts, and not empty"),
         ("/search", {"query": "w1", "filter": "id='a"}, "without its closing '"),
         ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),
-        ("/add", {"sentences": ["w1"], "ids": "a"}, "ids must be a list"),
+        ("/add", {"sentences": ["w1"], "ids": "a"}, "ids is 'a', not a list"),
         ("/add", {"sentences": ["w1"], "columns": {"sentence": ["w2"]}}, "the index itself makes the column sentence"),
         ("/add", {"sentences": ["w1", "w2"], "columns": {"n": [1, "x"]}}, "values of a column differ in type"),
         ("/add", {"sentences": ["w1"], "ids": [{"a": 1}]}, "types of the columns are not those of the index: id"),
         ("/remove", {}, "give sentences, ids"),
         ("/search", {"query": "w1", "prompt_name": "quer"}, "prompt_name `quer` is unknown"),
-        ("/v1/embeddings", {"input": "w1", "prompt": ["w2"]}, "give prompt_name or prompt, a text"),
+        ("/add", {"sentences": ["w1"], "columns": {"n": "x"}}, "columns must be an object of lists"),
+        ("/add", {}, "sentences must be a text or a list of texts"),
+        ("/v1/embeddings", {"input": "w1", "prompt": ["w2"]}, "prompt is ['w2'], not a text"),
+        ("/search", {"query": "w1", "prompt": "w2", "prompt_name": "mine"}, "give prompt_name or prompt, not both"),
         ("/v1/embeddings", {"input": "w1", "input_type": "passage"}, "input_type is 'passage', not query or document"),
     ],
 )

@@ -13,7 +13,7 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.searching.index import SearchIndex, build_index
 from hf_paraphrase.searching.server import Service
-from hf_paraphrase.searching.snippets import passages
+from hf_paraphrase.searching.snippets import split_passages
 
 WORDS = [f"w{number}" for number in range(40)]
 
@@ -77,11 +77,11 @@ def test_a_query_of_unknown_words_gets_the_passage_that_has_them(index):
     ],
 )
 def test_texts_are_split_at_the_ends_of_sentences_and_a_short_one_goes_with_the_next(text, expected):
-    assert passages(text) == expected
+    assert split_passages(text) == expected
 
 
 def test_windows_of_a_long_run_of_words_overlap_and_leave_no_word_out():
-    windows = passages(" ".join(f"{number:05}" for number in range(300)))
+    windows = split_passages(" ".join(f"{number:05}" for number in range(300)))
     places = [list(map(int, window.split())) for window in windows]
     assert max(map(len, windows)) <= 200 and places[0][0] == 0 and places[-1][-1] == 299
     assert all(place == list(range(place[0], place[-1] + 1)) for place in places)
@@ -101,5 +101,5 @@ def test_the_command_and_the_server_give_the_snippets_of_the_index(index, capsys
     body = {"query": query, "top_k": 3, "hybrid": True}
     assert service.search({**body, "snippets": True})["results"][0]["neighbours"] == expected
     assert "snippet" not in service.search(body)["results"][0]["neighbours"][0]
-    with pytest.raises(UsageError, match="snippets must be true or false"):
+    with pytest.raises(UsageError, match="snippets is 'yes', not true or false"):
         service.search({**body, "snippets": "yes"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import evaluate
 import gradio
@@ -11,22 +10,20 @@ import gradio
 METRIC = evaluate.load(str(Path(__file__).with_name("paraphrase_detection.py")))
 
 
-def compute(predictions: str, references: str) -> dict[str, Any]:
+def compute(predictions: str, references: str) -> dict[str, object] | None:
     """Compute the metric of numbers that are separated by spaces or line breaks."""
     try:
         numbers = [[float(number) for number in text.split()] for text in (predictions, references)]
-        result: dict[str, Any] = METRIC.compute(predictions=numbers[0], references=numbers[1])
-        return result
+        return METRIC.compute(predictions=numbers[0], references=numbers[1])
     except ValueError as error:
         raise gradio.Error(str(error)) from error
 
 
-page = gradio.Interface(
+gradio.Interface(
     fn=compute,
     inputs=[gradio.Textbox(label=label, lines=5) for label in ("predictions", "references")],
     outputs=gradio.JSON(label=METRIC.name),
     title=METRIC.name,
     description="One number per pair, separated by spaces or line breaks.",
     flagging_mode="never",
-)
-page.launch()
+).launch()
