@@ -68,7 +68,7 @@ class Artefact:
     """Whether the run has nothing left to do."""
 
     def __post_init__(self) -> None:
-        self.inputs = list(dict.fromkeys(map(os.fspath, self.inputs)))
+        self.inputs = list(dict.fromkeys(os.fspath(path) for path in self.inputs))
         self.target = _resolved(self.output)
         self._lock = ExitStack()
         self._work: Path | None = None

@@ -33,6 +33,7 @@ class Examples:
     """
 
     criterion: str = "criterion"
+    dev: Any
     dev_size: int | None = None
 
     def __init__(self, train: ClassifierInputs, dev: ClassifierInputs) -> None:

@@ -175,8 +175,8 @@ class ParaphraseSettings(GeneratorSettings):
 
     def paraphraser(self, device: str | None) -> Paraphraser:
         """Return the batch function of these settings."""
-        same = ("num", "generator", "language", "task_prefix", "num_candidates", "max_new_tokens")
-        same += ("encoder", "min_similarity", "min_edit_distance")
+        same = ["num", "generator", "language", "task_prefix", "num_candidates", "max_new_tokens"]
+        same += ["encoder", "min_similarity", "min_edit_distance"]
         fields: dict[str, Any] = {name: getattr(self, name) for name in same}
         if self.do_sample or self.api_base is not None:
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)

@@ -40,8 +40,14 @@ def semantic_search(
     check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     names = ("query_embeddings", "corpus_embeddings")
     queries, corpus = map(_as_array, names, (query_embeddings, corpus_embeddings))
-    blocks = {"query_block": query_chunk_size, "corpus_block": corpus_chunk_size}
-    rows, cosines = find_nearest(np.atleast_2d(queries), corpus, top_k, names=names, **blocks)
+    rows, cosines = find_nearest(
+        np.atleast_2d(queries),
+        corpus,
+        top_k,
+        names=names,
+        query_block=query_chunk_size,
+        corpus_block=corpus_chunk_size,
+    )
     return [
         [{"corpus_id": row, "score": cosine} for row, cosine in zip(*neighbors, strict=True)]
         for neighbors in zip(rows.tolist(), cosines.tolist(), strict=True)

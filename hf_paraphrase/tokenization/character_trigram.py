@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CONTROL_CHARS = "\x01\x02"
 """Two control characters that the tokenizer uses itself, and removes from every text."""
-_BEFORE, _BEHIND = CONTROL_CHARS
+_BEFORE, _BEHIND = CONTROL_CHARS[0], CONTROL_CHARS[1]
 _PLAIN = re.compile("[ -~\xa1-\u024f\u0400-\u052f]*").fullmatch
 """Matches Latin and Cyrillic text, which Python normalizes faster, with the same result."""
 _SENTENCES_PER_BLOCK = 1 << 14

@@ -62,8 +62,8 @@ def score_translations(
     end = eos_token_ids(model, tokenizer)[0]
     max_source = source_limit(model, tokenizer) or np.inf
     max_target = (positions(model) or np.inf) - len(decoder_prefix_ids(model))
-    fits = [0 < len(ids) <= max_source for ids in input_ids]
-    fits = fits & (num_tokens > 0) & (num_tokens <= max_target) & [not is_blank(text) for text in translations]
+    fits = np.array([0 < len(ids) <= max_source for ids in input_ids])
+    fits &= (num_tokens > 0) & (num_tokens <= max_target) & np.array([not is_blank(text) for text in translations])
     chosen = np.flatnonzero(fits).tolist()
     lengths = [len(subwords[index]) + 1 for index in chosen]
     for batch in scoring_batches(lengths, int(model.config.vocab_size)):

@@ -79,7 +79,7 @@ def function_stub(name: str, recipe: Recipe[..., Any]) -> str:
     hints = types_of_fields(recipe.settings)
     parameters = []
     # Parameters without a default are listed first, as in the help.
-    fields = dataclasses.fields(recipe.settings)  # type: ignore[arg-type]
+    fields = dataclasses.fields(recipe.settings)
     for field in sorted(fields, key=lambda field: default_of(field) is not dataclasses.MISSING):
         default = default_of(field)
         shown = "" if default is dataclasses.MISSING else f" = {default!r}" if _is_plain(default) else " = ..."

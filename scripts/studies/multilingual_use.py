@@ -10,6 +10,7 @@ divided by the square root of n, goes through two residual blocks; the result ha
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ class MultilingualUse(nn.Module):
     """Encodes texts in ar de en es fr it ja ko nl pl pt ru th tr zh."""
 
     max_seq_length = 256
+    # The weights are buffers; PyTorch's own type of an attribute is a tensor or a module.
+    __getattr__: Callable[[str], Any]
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()

@@ -203,7 +203,7 @@ class BitextSource(Source, UserFileSettings):
                 raise UsageError(problem, remedy="e.g. --columns target,source for a file with English first")
             return [Path(self.tsv)], partial(read_tsv, Path(self.tsv), names, header=self.header, names=codes)
         if self.tmx is not None:
-            return [Path(self.tmx)], partial(read_tmx, Path(self.tmx), *codes)
+            return [Path(self.tmx)], partial(read_tmx, Path(self.tmx), codes[0], codes[1])
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:

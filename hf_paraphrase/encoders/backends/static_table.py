@@ -190,8 +190,8 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
             _check_ids(part, size, folder)
     rust_tokenizer: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
-    special_ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
-    special_ids = {name: token_id for name, token_id in special_ids.items() if token_id is not None}
+    vocabulary = parts[0].get_vocab(with_added_tokens=True)
+    special_ids = {name: vocabulary[token] for name, token in named.items() if token in vocabulary}
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
     left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}

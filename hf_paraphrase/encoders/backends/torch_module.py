@@ -39,7 +39,7 @@ class TorchModule(TokenBackend):
         self.zeroes_unknown_words = not self.is_transformer
 
     @property
-    def rust_tokenizer(self) -> Any:  # type: ignore[override]
+    def rust_tokenizer(self) -> Any:
         """The tokenizer of the `tokenizers` library, or several that act as one."""
         return self.tokenizer.backend_tokenizer
 

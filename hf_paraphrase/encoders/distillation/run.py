@@ -92,8 +92,10 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     vectors = []
     for path, teacher in zip(settings.teachers, teachers, strict=True):
         target_ids = multilingual_target_ids if path in settings.multilingual_teacher else texts.target_text_ids
-        options = {"bf16": bf16, "target_text_ids": target_ids, "center": settings.center_teachers}
-        vectors.append(teacher_vectors(kept, path, teacher, texts, **options))
+        center = settings.center_teachers
+        vectors.append(
+            teacher_vectors(kept, path, teacher, texts, bf16=bf16, target_text_ids=target_ids, center=center)
+        )
         log_unsupported_languages(path, vectors[-1], texts)
     del teachers
     arguments = run.arguments(
