@@ -21,8 +21,10 @@ from ..filtering.measures.models import open_language_identifier
 from ..text.normalization import is_blank
 from ..threads import in_threads, one_thread
 
-ROUND_TRIP, SEQ2SEQ, LLM = "round-trip", "seq2seq", "llm"
-GENERATORS = (ROUND_TRIP, SEQ2SEQ, LLM)
+ROUND_TRIP = "round-trip"
+SEQ2SEQ = "seq2seq"
+LLM = "llm"
+GENERATORS: tuple[str, ...] = (ROUND_TRIP, SEQ2SEQ, LLM)
 API_KEY_VARIABLE = "OPENAI_API_KEY"
 DEFAULT_PROMPT = """Paraphrase the sentence: say the same in other words, in the same language.
 Answer with the paraphrase alone.

@@ -10,7 +10,6 @@ divided by the square root of n, goes through two residual blocks; the result ha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,6 @@ class MultilingualUse(nn.Module):
     """Encodes texts in ar de en es fr it ja ko nl pl pt ru th tr zh."""
 
     max_seq_length = 256
-    # The weights are buffers; PyTorch's own type of an attribute is a tensor or a module.
-    __getattr__: Callable[[str], Any]
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__()
@@ -71,11 +68,13 @@ class MultilingualUse(nn.Module):
 
     def forward(self, features: dict[str, Tensor], **options: Any) -> dict[str, Tensor]:
         """Add `sentence_embedding` (texts, 512) to the features of a batch."""
+        weights = dict(self.named_buffers())
         mask = features["attention_mask"].unsqueeze(-1).float()
-        words = self.table[features["input_ids"]].float() * mask
-        projected = words @ self.proj + self.proj_b
+        words = weights["table"][features["input_ids"]].float() * mask
+        projected = words @ weights["proj"] + weights["proj_b"]
         projected = (
-            functional.layer_norm(projected, projected.shape[-1:], self.ln_g_all, self.ln_b_all, self.eps) * mask
+            functional.layer_norm(projected, projected.shape[-1:], weights["ln_g_all"], weights["ln_b_all"], self.eps)
+            * mask
         )
         parts = [words]
         for order, (size, before) in enumerate(WINDOWS):
@@ -83,11 +82,11 @@ class MultilingualUse(nn.Module):
             hidden = (self._convolve(part, "1", size, before) + part) * mask
             parts.append(self._convolve(hidden, "2", size, before) + hidden)
         tokens = torch.cat(parts, -1)
-        tokens = functional.layer_norm(tokens, tokens.shape[-1:], self.ln_g, self.ln_b, self.eps) * mask
+        tokens = functional.layer_norm(tokens, tokens.shape[-1:], weights["ln_g"], weights["ln_b"], self.eps) * mask
         lengths = mask.sum(1)
-        pooled = (tokens.sum(1) @ self.cnn_W + lengths * self.cnn_b) / lengths.sqrt()
-        hidden = functional.relu(pooled @ self.p1 + functional.relu(pooled @ self.d0) @ self.d1)
-        vectors = torch.tanh(hidden @ self.p3 + functional.relu(hidden @ self.d2) @ self.d3)
+        pooled = (tokens.sum(1) @ weights["cnn_W"] + lengths * weights["cnn_b"]) / lengths.sqrt()
+        hidden = functional.relu(pooled @ weights["p1"] + functional.relu(pooled @ weights["d0"]) @ weights["d1"])
+        vectors = torch.tanh(hidden @ weights["p3"] + functional.relu(hidden @ weights["d2"]) @ weights["d3"])
         features["sentence_embedding"] = functional.normalize(vectors, dim=-1)
         return features
 
@@ -95,5 +94,5 @@ class MultilingualUse(nn.Module):
         """Apply a filter to the windows of tokens; (texts, length, 256) in and out."""
         padded = functional.pad(x, (0, 0, before, size - 1 - before))
         windows = torch.cat([padded[:, shift : shift + x.shape[1]] for shift in range(size)], -1)
-        weight, bias = getattr(self, f"w{layer}_{size}"), getattr(self, f"b{layer}_{size}")
+        weight, bias = self.get_buffer(f"w{layer}_{size}"), self.get_buffer(f"b{layer}_{size}")
         return functional.relu(windows @ weight + bias)
