@@ -115,7 +115,7 @@ def teacher_vectors(
     # Rows are appended to existing files, and must not end up elsewhere through a link.
     check_no_links(place)
     if len(_missing(place, encoder.dimension, texts, wanted)):
-        with locked(place):
+        with locked(place, wait=True):
             # Another run may have written until now.
             missing = _missing(place, encoder.dimension, texts, wanted)
             log(f"{place.name}: {len(missing):,} of {len(wanted):,} texts to encode")

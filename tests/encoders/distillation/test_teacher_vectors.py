@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from hf_paraphrase.encoders.distillation.teacher_vectors import (
 )
 from hf_paraphrase.encoders.distillation.texts import read_texts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError, OutputError
+from hf_paraphrase.errors import InputError, ModelError
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +81,18 @@ def test_a_text_for_which_the_teacher_gives_no_numbers_is_named(teacher, texts_o
     assert caught.value.path == teacher
 
 
-def test_two_runs_do_not_write_one_folder_and_none_writes_through_a_link(teacher, texts_of, tmp_path):
+def test_a_second_run_waits_for_the_one_that_writes_the_folder_and_none_writes_through_a_link(
+    teacher, texts_of, tmp_path
+):
     kept, encoder = tmp_path / "kept", SentenceEncoder.from_pretrained(teacher)
     teacher_vectors(kept, teacher, encoder, texts_of(sentences(3)), bf16=False)
     (folder,) = kept.iterdir()
-    with locked(folder), pytest.raises(OutputError, match="another run"):
-        teacher_vectors(kept, teacher, encoder, texts_of(sentences(9)), bf16=False)
+    texts, keys = texts_of(sentences(9)), folder / "keys.u64"
+    with ThreadPoolExecutor() as pool:
+        with locked(folder):
+            second = pool.submit(teacher_vectors, kept, teacher, encoder, texts, bf16=False)
+            assert wait([second], timeout=0.5).not_done and keys.stat().st_size == 3 * 8
+        assert len(second.result().rows) == 9 and keys.stat().st_size == 9 * 8
     (tmp_path / "precious").write_text("precious")
     for path in folder.iterdir():
         path.unlink()
