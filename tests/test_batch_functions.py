@@ -61,7 +61,7 @@ def functions(artefacts, pairs, tmp_path_factory):
         BackTranslator(str(artefacts["translator"]), BeamSearchConfig(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),
         PairFilter(("length>=3",), drop_identical=True, decontaminator=Decontaminator((sets,))),
-        PairScorer(tuple(name for name in MEASURES if not name.startswith("language")), measures),
+        PairScorer(tuple(name for name in MEASURES if not name.startswith(("language", "cross_encoder"))), measures),
         SentenceEmbedder(encoder, normalize=True),
     )
     return dict(zip(NAMES, made, strict=True))

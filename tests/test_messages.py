@@ -86,6 +86,16 @@ def test_an_error_is_one_line_with_file_line_value_and_remedy_also_from_another_
 HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed")
 
 
+def test_a_missing_package_is_named_as_pip_names_it_with_its_extra():
+    for module, text in (
+        ("scipy.sparse", "the package scipy is not installed"),
+        ("sklearn.svm", "the package scikit-learn is not installed (pip inst"),
+    ):
+        explained = error_of_the_system(ModuleNotFoundError("No module", name=module))
+        assert type(explained) is UsageError and str(explained).startswith(text)
+    assert error_of_the_system(ModuleNotFoundError("No module", name="hf_paraphrase.nothing")) is None
+
+
 @pytest.mark.parametrize(
     ("error", "kind", "text"),
     [
@@ -95,12 +105,6 @@ HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allow
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
         (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (use a smaller --batch-size"),
         (torch.OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (use a smaller"),
-        (ModuleNotFoundError("No module", name="scipy.sparse"), UsageError, "the package scipy is not installed"),
-        (
-            ModuleNotFoundError("", name="sklearn.svm"),
-            UsageError,
-            "the package scikit-learn is not installed (pip inst",
-        ),
         (
             RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed."),
             UsageError,

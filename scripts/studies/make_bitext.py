@@ -32,7 +32,7 @@ from wordfreq import available_languages, get_frequency_dict
 LANGUAGES = {"cs": "ces", "da": "dan", "de": "deu", "es": "spa", "fi": "fin", "fr": "fra"}
 LANGUAGES |= {"it": "ita", "nl": "nld", "pl": "pol", "pt": "por", "ru": "rus", "sv": "swe"}
 LANGUAGES |= {"ar": "ara", "ja": "jpn", "ko": "kor", "th": "tha", "tr": "tur", "zh": "zho"}
-REGIONS = {"zh": "zh_CN", "pt": "pt_BR"}
+REGIONS = {"zh": "zh_CN"}
 OFFICE_HELP = {"ja": "ja", "ko": "ko", "tr": "tr", "zh": "zh-CN"}
 PIVOTS = ("pol", "fin")
 MOST_TRANSLATIONS = 4

@@ -162,7 +162,7 @@ def write_text(output: Path, data: Path, wordnet: Path) -> str:
         "dialogue": itertools.chain.from_iterable(rows_of(data, "licensed/sgd/*.txt.gz")),
     }
     # Many of their sentences are alike.
-    limits = {"wordnet_definitions": 50_000, "fiction": 30_000, "dialogue": 20_000}
+    limits = {"fiction": 30_000, "dialogue": 20_000}
     output.mkdir(parents=True, exist_ok=True)
     counts = []
     for name, sentences in sources.items():

@@ -105,7 +105,7 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
         card = (output / "README.md").read_text()
         assert record(output)["results"]["lower_case"] is (model == lower)
         assert ("both sides are lower-cased" in card) is (model == lower)
-        assert ("Both sides have capitals" in card) is (model != lower)
+        assert ("Both sentences have capitals" in card) is (model != lower)
 
 
 @pytest.mark.parametrize(("precision", "plain"), [({}, False), ({"bf16": True}, True)])

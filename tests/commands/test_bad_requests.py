@@ -112,7 +112,7 @@ REQUESTS = {
     f"{PARAPHRASE} {{translator}} {{reverse}} --pivots fr de --output out": "2 models and 2 pivots do not form round",
     "train-nmt --bitext {pairs} --output out": "missing columns source, target",
     "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
-    "train-nmt --bitext {turned} --initial-model {translator} --output out": "fr→en",
+    "train-nmt --bitext {turned} --initial-model {translator} --output out": "not know the source language `en`",
     "back-translate --model {translator} --bitext {turned} --output out": "the source side is en, but the model",
     "evaluate-nmt --model {translator} --bitext {turned} --split train --output out": "the source side is en, but",
     "lexical-table --model {translator} --bitext {turned} --output out": "the source side is en, but the model",

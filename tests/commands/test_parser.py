@@ -197,8 +197,9 @@ NO_SYNONYMS |= {("ParaphraseSettings", "top_k")}
 """Not the number of shown neighbours of a sentence, but of a margin, or of tokens in sampling."""
 WORDS = """
     allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters
-    host prompt_name remove_where keep keep_columns label_column label_separator lang language license
-    measures model_source_lang model_target_lang pivots positive_label protocols query ray_address remove_id repo_id
+    host prompt_name remove_where keep keep_columns label label_column label_separator lang language
+    license measures model_source_lang model_target_lang multilingual_teacher_langs pivots
+    positive_label protocols query ray_address remove_id repo_id
     report_to revision shard source_lang source_language split subset target_column target_lang task_prefix tasks
     teacher_lang test_part test_split text_column thousands train_split tuning_part url
 """

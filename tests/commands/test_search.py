@@ -60,7 +60,7 @@ def test_an_index_folder_is_complete_and_also_a_data_folder(index, model, tmp_pa
     assert record["results"]["rows"] == 7 and record["results"]["zero_rows"] == 1
     assert [item["name"] for item in record["inputs"]] == ["first", "text.gz"]
     card = (index / "README.md").read_text()
-    assert "Of 9 texts, 1 were empty and 1 repeated" in card
+    assert "The corpus has 9 texts; 1 empty and 1 repeated texts were left out" in card
 
 
 def test_an_index_that_grows_is_the_index_of_all_and_encodes_what_is_new_alone(model, tmp_path, monkeypatch, capfd):

@@ -220,7 +220,7 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
     name, load_script, monkeypatch
 ):
     module = load_script("studies/study")
-    for given in ("ENCODER", "PACKAGES", "PPDB", "SMOLLM2", "TEACHER", "WORDNET"):
+    for given in ("ENCODER", "PACKAGES", "PPDB", "SMOLLM2", "TEACHER", "USE", "WORDNET"):
         monkeypatch.setenv(given, f"/{given.lower()}")
     study = module.Study(name)
     known = study.results
@@ -241,7 +241,8 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
             assert all(f'"{word}"' in source for word in words if word.startswith("--"))
         else:
             parsed([*words, "--output", "o"])
-        learns = (words[0] == "prepare" and words[1] in raw and "test" not in words) or words[0] == "distill"
+        is_raw = words[0] == "prepare" and words[1] in raw and not {"test", "validation"} & {*words}
+        learns = is_raw or words[0] == "distill"
         if learns and name not in apart:
             assert "--decontaminate" in words and "data/held_out.sha256-16.txt.gz" in words, words
     assert all(place.split()[0] in outputs for place in known.values())

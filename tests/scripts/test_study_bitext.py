@@ -47,11 +47,17 @@ def packages(tmp_path):
     for language, title, press in (("C", "Help", "Press"), ("it", "Aiuto", "Premi")):
         xml(f"share/help/{language}/gnome-help/a.page", MALLARD.format(title, press, ""))
         xml(f"share/help/{language}/gnome-help/b.page", MALLARD.format(title, press, "<p/>" * (language == "C")))
+    for language, text in (("en-US", "Print &amp; <b>save</b>"), ("ja", "印刷 &amp; 保存")):
+        same = '<p id="par_2" class="x">LibreOffice</p><p id="par_3"></p>'
+        xml(f"libreoffice/help/{language}/text/a.html", f'<p id="par_1" class="x">{text}</p>{same}')
     return tmp_path
 
 
 def test_words_of_one_sense_names_and_paragraphs_are_translations(load_script, packages, tmp_path, monkeypatch):
-    frequencies = SimpleNamespace(get_frequency_dict=lambda language, wordlist: {"i": 0.000102, language: 1e-8})
+    frequencies = SimpleNamespace(
+        available_languages=lambda wordlist: {"en", "it", "pl"},
+        get_frequency_dict=lambda language, wordlist: {"i": 0.000102, language: 1e-8},
+    )
     monkeypatch.setitem(sys.modules, "wordfreq", frequencies)
     monkeypatch.setattr(sys, "argv", ["make", "--packages", str(packages), "--output", str(tmp_path / "out")])
     load_script("studies/make_bitext").main()
@@ -66,6 +72,8 @@ def test_words_of_one_sense_names_and_paragraphs_are_translations(load_script, p
     ]
     # Polish itself needs no third language.
     assert lines["pl"] == ["zamek\tcastle", "zamek\tlock, a, b, c", "żółw\tturtle"]
-    assert len(lines) == 12 and lines["da"] == []
+    assert len(lines) == 18 and lines["da"] == []
+    assert lines["ja"] == ["印刷 & 保存\tPrint & save"]
+    assert not (tmp_path / "out/frequent_th.txt").exists()
     # A word is repeated by its frequency per million words, at least once.
     assert (tmp_path / "out/frequent_en.txt").read_text("utf-8") == f"{'i ' * 99}i\ni i\nen\n"

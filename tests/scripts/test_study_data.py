@@ -25,6 +25,11 @@ FILES = {
     "wikisplit/wikisplit.tsv.gz": ["It rains , and pours .\tIt rains .\tIt pours ."],
     "asset/asset.valid.tsv.gz": ["The feline slept.\tThe cat slept.\tThe feline slept."],
     "libreoffice_help/cs.tsv.gz": ["Otevri soubor.\tOpens the file."],
+    "licensed/massive/en.txt.gz": ["wake me up at nine", "stop"],
+    "licensed/wikipedia_current_events/en_sentences.txt.gz": ["The council meets in Oslo ."],
+    "licensed/wikipedia_current_events/en_titles.txt.gz": ["2023 crane collapse"],
+    "licensed/classic_books/en_fiction.txt.gz": ["She opened the letter ."],
+    "licensed/sgd/en_user.txt.gz": ["Find me a restaurant ."],
     "ppdb/ppdb.retrofitting.txt.gz": ["big large huge great vast enormous"],
 }
 
@@ -77,6 +82,10 @@ def test_text_is_short_sentences_of_each_source_each_once(make, corpora, capsys)
         "wikipedia.txt.gz": ["It rains , and pours .", "It rains .", "It pours ."],
         "wordnet_definitions.txt.gz": ["a domestic animal", "another domestic animal"],
         "wordnet_examples.txt.gz": ["the dog barked all night", "he is a dog"],
+        "massive.txt.gz": ["wake me up at nine"],
+        "news.txt.gz": ["The council meets in Oslo .", "2023 crane collapse"],
+        "fiction.txt.gz": ["She opened the letter ."],
+        "dialogue.txt.gz": ["Find me a restaurant ."],
     }
     (corpora / "dict/data.adv").unlink()
     assert make(*words) == 2 and "data.adv" in capsys.readouterr().err

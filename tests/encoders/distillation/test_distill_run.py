@@ -141,7 +141,7 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
         found = encoder.similarity(foreign, lines).argmax(1)
         assert (found == np.arange(len(lines))).mean() > 0.8, language
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "| texts of each language | en 300, fr 300, de 30; those of smaller ones are repeated" in card
+    assert "| texts of each language | en 300, fr 300, de 30; texts of smaller languages are repeated" in card
     assert "- de\n- en\n- fr" in card
 
 
