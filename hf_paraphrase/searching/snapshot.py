@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..artefacts.files import locked
 from ..artefacts.provenance import read_provenance
 from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
@@ -68,13 +69,15 @@ class Snapshot:
     Rows are numbered from 0 over all segments, removed rows included, until segments are merged.
 
     Attributes:
+        read_manifest: The manifest of the folder; differs from `manifest` for an index of version 0.1 or 0.2.
         table: All rows, removed rows included, with the columns of all segments.
         vectors: Their vectors.
         removed: The removed rows, ascending.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.manifest = manifest
+        self.manifest = self.read_manifest = manifest
+        self._converted: TemporaryDirectory[str] | None = None
         self.segments = [Segment(folder, entry, manifest) for entry in manifest.segments]
         self.starts = np.cumsum([0, *(entry.rows for entry in manifest.segments)])
         self.vectors = Vectors([segment.vectors for segment in self.segments], manifest.dimension)
@@ -86,18 +89,24 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """Opens the current state of an index folder; an index of version 0.1 or 0.2 is converted first."""
+        """Opens the current state of an index folder; a copy of an index of version 0.1 or 0.2 is converted."""
         for attempt in range(_ATTEMPTS):
             manifest = Manifest.read_from(folder)
-            if manifest.format == 1:
-                manifest = _convert(folder)
             try:
-                return cls(folder, manifest)
+                return cls(folder, manifest) if manifest.format != 1 else cls._open_converted(folder, manifest)
             except Exception:
                 # Another process may have merged segments and removed their files.
                 if attempt + 1 == _ATTEMPTS or Manifest.read_from(folder) == manifest:
                     raise
         raise AssertionError
+
+    @classmethod
+    def _open_converted(cls, folder: Path, manifest: Manifest) -> Snapshot:
+        """Opens an index of version 0.1 or 0.2 without a change to its folder, which may be read-only."""
+        copy = TemporaryDirectory(prefix="hf_paraphrase_index_")
+        snapshot = cls(Path(copy.name), _convert(folder, manifest, Path(copy.name)))
+        snapshot.read_manifest, snapshot._converted = manifest, copy
+        return snapshot
 
     def __len__(self) -> int:
         return self.manifest.rows
@@ -204,42 +213,46 @@ class Snapshot:
             segment = self.segments[part]
             removed = np.union1d(segment.removed, own)
             name = f"removed-{len(removed)}.npy"
-            np.save(segment.folder / name, removed)
+            with (segment.folder / name).open("wb") as stream:
+                np.save(stream, removed)
+                stream.flush()
+                os.fsync(stream.fileno())
             zero_rows = segment.entry.zero_rows - int((~segment.vectors[own].any(axis=1)).sum())
             entries[part] = replace(segment.entry, removed=name, num_removed=len(removed), zero_rows=zero_rows)
         return replace(self.manifest, segments=tuple(entries))
 
 
-def _convert(folder: Path) -> Manifest:
-    """Rewrites an index of version 0.1 or 0.2, which has no segments, as an index for exact search."""
-    with locked(folder.resolve(), wait=True):
-        manifest = Manifest.read_from(folder)
-        if manifest.format != 1:
-            return manifest  # another process has converted it
-        data, vectors = DataFolder(folder), open_vectors(folder / VECTORS_FILE)
-        data.require(SENTENCE, POSITION)
-        table = data.table()
-        if vectors.shape != (len(table), manifest.dimension):
-            what = f"{len(table)} sentences of dimension {manifest.dimension}, but vectors of shape {vectors.shape}"
-            raise InputError(what, path=folder, remedy="build the index again")
-        record = read_provenance(folder)
-        # Version 0.1 recorded these names in its settings only.
-        asked, names = record.get("settings", {}), record.get("results", {})
-        spans = [slice(first, first + _ROWS_PER_BATCH) for first in range(0, len(table), _ROWS_PER_BATCH)]
-        parts = ((table[span], vectors[span], hash_keys(table[span])) for span in spans)
-        entry = write_segment(folder, parts, manifest, None)
-        assert entry is not None
-        manifest = replace(
-            manifest,
-            segments=(entry,),
-            read=manifest.read or int(table[POSITION][-1].as_py()),
-            sources=names.get("sources") or [Path(asked.get("corpus") or folder.resolve()).name],
-            encoder=names.get("encoder") or Path(asked.get("model") or "encoder").name,
-            columns=names.get("columns") or asked.get("columns") or [],
-            format=FORMAT,
-        )
-        manifest.write(folder)
+def convert_old_index(folder: Path) -> None:
+    """Rewrites an index of version 0.1 or 0.2 in its folder, which the caller has locked; leaves others alone."""
+    manifest = Manifest.read_from(folder)
+    if manifest.format == 1:
+        _convert(folder, manifest, folder).write(folder)
         shutil.rmtree(folder / "data", ignore_errors=True)
         for name in (VECTORS_FILE, FAISS_FILE):
             (folder / name).unlink(missing_ok=True)
-    return manifest
+
+
+def _convert(folder: Path, manifest: Manifest, target: Path) -> Manifest:
+    """Writes the rows of an index of version 0.1 or 0.2 as a segment of `target`, for exact search."""
+    data, vectors = DataFolder(folder), open_vectors(folder / VECTORS_FILE)
+    data.require(SENTENCE, POSITION)
+    table = data.table()
+    if vectors.shape != (len(table), manifest.dimension):
+        what = f"{len(table)} sentences of dimension {manifest.dimension}, but vectors of shape {vectors.shape}"
+        raise InputError(what, path=folder, remedy="build the index again")
+    record = read_provenance(folder)
+    # Version 0.1 recorded these names in its settings only.
+    settings, results = record.get("settings", {}), record.get("results", {})
+    spans = [slice(first, first + _ROWS_PER_BATCH) for first in range(0, len(table), _ROWS_PER_BATCH)]
+    parts = ((table[span], vectors[span], hash_keys(table[span])) for span in spans)
+    entry = write_segment(target, parts, manifest, None)
+    assert entry is not None
+    return replace(
+        manifest,
+        segments=(entry,),
+        read=manifest.read or int(table[POSITION][-1].as_py()),
+        sources=results.get("sources") or [Path(settings.get("corpus") or folder.resolve()).name],
+        encoder=results.get("encoder") or Path(settings.get("model") or "encoder").name,
+        columns=results.get("columns") or settings.get("columns") or [],
+        format=FORMAT,
+    )

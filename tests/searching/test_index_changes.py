@@ -205,10 +205,13 @@ def test_an_index_of_version_02_opens_and_is_converted_when_it_changes(make, tmp
     (old / "index.json").write_text(json.dumps(record))
     results = {**record, "sources": ["corpus.txt"], "encoder": "mine", "columns": []}
     write_provenance(old, command="search", settings={}, results=results)
+    before = {path: path.read_bytes() for path in old.rglob("*") if path.is_file()}
     opened = SearchIndex(old, index.encoder)
-    assert opened.sentences.equals(index.sentences)
+    assert opened.sentences.equals(index.sentences) and not opened.refresh()
     for options in ({}, {"hybrid": True}, {"filters": "year<=2"}):
         assert next(opened.search("w1 w2", 3, **options)) == next(index.search("w1 w2", 3, **options))
+    # Opening and searching change nothing, so that a read-only folder opens.
+    assert {path: path.read_bytes() for path in old.rglob("*") if path.is_file()} == before
     assert opened.remove("w1") == 1 and opened.add("w5") == 1
     assert texts(opened) == ["w2 w3", "w4", "w5"] and opened.sentences["position"].to_pylist() == [2, 3, 4]
     assert {path.name for path in old.iterdir()} == {"README.md", "index.json", "provenance.json", "segments"}
