@@ -76,6 +76,8 @@ class Probes:
     def damaged_input(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
         """Damage an input file at random: the run is refused in one line, or does not need the file."""
         paths = self.outputs.paths(case)
+        if not paths:
+            return []
         name = chance.choice(sorted(paths))
         shutil.copytree(paths[name] if name == "sample" else paths[name].parent, folder / "input")
         paths[name] = folder / "input" / ("" if name == "sample" else paths[name].name)

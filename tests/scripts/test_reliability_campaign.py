@@ -20,6 +20,12 @@ def test_a_sound_verb_passes_every_kind_of_probe(artefacts, tmp_path, kind):
         assert probe(CASES["pairs"], random.Random(number), tmp_path / str(number)) == []
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_command_without_inputs_passes_every_kind_of_probe(artefacts, tmp_path, kind):
+    assert not CASES["space"].inputs
+    assert getattr(Probes(artefacts), kind)(CASES["space"], random.Random(0), tmp_path / "probe") == []
+
+
 def test_other_bytes_and_what_is_left_over_are_found(artefacts, tmp_path):
     output = tmp_path / "pairs"
     output.mkdir()
