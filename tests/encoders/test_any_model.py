@@ -376,3 +376,37 @@ def test_custom_modules_without_a_configuration_of_transformers_open_as_in_sente
     expected = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
+
+
+LETTER_COUNTS = '''
+import torch
+
+class Letters(torch.nn.Module):
+    max_seq_length = None
+
+    @classmethod
+    def load(cls, *args, **options):
+        return cls()
+
+    def preprocess(self, inputs, prompt=None, **options):
+        return self.tokenize([(prompt or "") + text for text in inputs])
+
+    def tokenize(self, texts, **options):
+        return {"input_ids": torch.tensor([[text.count(letter) for letter in "aeiou"] for text in texts])}
+
+    def forward(self, features, **options):
+        return features | {"sentence_embedding": features["input_ids"].float()}
+
+    def save(self, *args, **options):
+        pass
+'''
+
+
+def test_a_custom_module_that_has_no_tokenizer_opens_as_in_sentence_transformers(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    (tmp_path / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "letters.Letters"}]')
+    (tmp_path / "letters.py").write_text(LETTER_COUNTS)
+    expected = library.SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True).encode(TEXTS)
+    encoder = SentenceEncoder.from_pretrained(tmp_path, trust_remote_code=True)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+    assert encoder.tokenizer is None and not encoder.encode([]).size

@@ -32,7 +32,8 @@ class SentenceTransformersPipeline(Backend):
     """A `SentenceTransformer`, which tokenizes, pools and adds prompts by itself."""
 
     def __init__(self, pipeline: Any) -> None:
-        self.model, self.tokenizer = pipeline, pipeline.tokenizer
+        # A module with code of its own may tokenize without one.
+        self.model, self.tokenizer = pipeline, getattr(pipeline, "tokenizer", None)
         # `SentenceEncoder` truncates.
         pipeline.truncate_dim = None
         length = pipeline.max_seq_length
