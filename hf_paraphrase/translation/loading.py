@@ -193,7 +193,10 @@ def _resolve_code(code: str | None, codes: Iterable[str], side: str) -> str:
     if len(same) == 1:
         return same[0]
     what = f"the model does not know the {side} language `{code}`" if code else "the model knows several languages"
-    raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(codes)}")
+    remedy = f"give --model-{side}-lang, one of {', '.join(codes)}"
+    if len(codes) == 1:
+        remedy = f"give a model for `{code}`, or --model-{side}-lang {codes[0]} if the text is in that language"
+    raise UsageError(what, remedy=remedy)
 
 
 # ----- texts to subwords

@@ -51,7 +51,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "(Marian, mBART, NLLB, M2M100, T5); its tokens, casing and sizes override the flags",
         None,
         path=True,
-        only_with={"architecture": "rnn_search"},
     )
     model_source_lang: str | None = setting(
         "source language by its code in a multilingual initial model [default: the bitext's]",
@@ -146,6 +145,11 @@ class TranslationTrainingSettings(TrainingRunSettings):
     def check(self) -> None:
         """Check that the settings are valid."""
         super().check()
+        if self.architecture == "transformer" and self.initial_model is not None:
+            raise UsageError(
+                "--architecture transformer makes a new model, not one from --initial-model",
+                remedy="leave out --architecture or --initial-model",
+            )
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
         if self.architecture == "transformer" and self.hidden_size % self.num_heads:

@@ -147,7 +147,7 @@ def test_a_model_of_two_languages_takes_no_others(folders):
     pytest.importorskip("sentencepiece")
     model, _ = load_translation_model(folders("marian"), device="cpu")
     assert (model.config.source_lang, model.config.target_lang) == ("fr", "en")
-    with pytest.raises(UsageError, match="does not know the source language `de`"):
+    with pytest.raises(UsageError, match=r"does not know the source language `de` \(give a model for `de`, or"):
         load_translation_model(folders("marian"), device="cpu", source_lang="de")
 
 
@@ -160,7 +160,7 @@ def test_the_target_language_of_a_marian_model_of_several_is_a_mark_before_the_s
     (folder / "vocab.json").write_text(json.dumps({**vocabulary, ">>deu<<": worst[1]}))
     model, tokenizer = load_translation_model(folder, device="cpu", target_lang="deu")
     assert encode_sources(model, tokenizer, ["un"])[0][0] == worst[1]
-    with pytest.raises(UsageError, match="--model-target-lang, one of deu"):
+    with pytest.raises(UsageError, match="--model-target-lang deu"):
         load_translation_model(folder, device="cpu", target_lang="fra")
 
 
