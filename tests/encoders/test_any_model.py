@@ -378,7 +378,7 @@ def test_custom_modules_without_a_configuration_of_transformers_open_as_in_sente
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
 
 
-LETTER_COUNTS = '''
+LETTER_COUNTS = """
 import torch
 
 class Letters(torch.nn.Module):
@@ -399,7 +399,7 @@ class Letters(torch.nn.Module):
 
     def save(self, *args, **options):
         pass
-'''
+"""
 
 
 def test_a_custom_module_that_has_no_tokenizer_opens_as_in_sentence_transformers(tmp_path):
