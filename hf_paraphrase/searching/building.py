@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..artefacts.cards import Card
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import Progress, no_progress
+from ..data.schema import plain_type
 from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError
@@ -60,6 +61,7 @@ class RowEncoder:
         """Encodes lists of texts, or tables with a column `sentence`."""
         for block in blocks:
             given = block if isinstance(block, pa.Table) else pa.table({SENTENCE: pa.array(block, pa.string())})
+            given = given.cast(pa.schema([(field.name, plain_type(field.type)) for field in given.schema]))
             texts = given[SENTENCE].to_pylist()
             visible = np.flatnonzero([text is not None and not is_blank(text) for text in texts])
             self.counts["empty"] += len(texts) - len(visible)

@@ -142,20 +142,20 @@ class Segment:
             what = f"{rows} sentences and vectors of shape {self.vectors.shape}, where {expected} is expected"
             raise InputError(what, path=self.folder, remedy="build the index again")
         self.removed = np.empty(0, np.int64) if entry.removed is None else open_array(self.folder / entry.removed)
-
-    @cached_property
-    def words(self) -> WordIndex:
-        """The postings of the words."""
-        return WordIndex.open(self.folder)
+        # A mapped file can be read after another process has merged the segment and removed its folder.
+        self.words = WordIndex.open(self.folder)
+        self._keys = {kind: open_array(self.folder / f"{kind}_keys.npy") for kind in KEYS}
 
     @cached_property
     def approximate(self) -> FaissIndex | None:
-        """The approximate index; None for a segment that is searched exactly."""
-        return None if self.entry.recall is None else FaissIndex(self.folder / FAISS_FILE, self.vectors, self._method)
+        """The approximate index; None if the segment is small, or was merged since: it is searched exactly."""
+        if self.entry.recall is None or not self.folder.is_dir():
+            return None
+        return FaissIndex(self.folder / FAISS_FILE, self.vectors, self._method)
 
     def _sorted_keys(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Returns the keys, ascending, and the row of each (rows,)."""
-        keys, rows = open_array(self.folder / f"{kind}_keys.npy")
+        keys, rows = self._keys[kind]
         return keys, rows.view(np.int64)
 
     def keys(self, kind: str) -> NDArray[np.uint64]:

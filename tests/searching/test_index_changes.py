@@ -172,6 +172,30 @@ def test_a_changed_index_finds_what_a_new_one_of_its_rows_finds(make, method):
     }
 
 
+@pytest.mark.parametrize("method", ["exact", "ivf"])
+def test_an_open_index_is_searched_and_mined_after_others_have_merged_its_segments(make, method):
+    reader = make(["w1 w2", "w1 w2 w3", "w4"], method=method)
+    writer = SearchIndex(reader.folder, reader.encoder)
+    writer.add(["w5", "w6", "w7", "w8"])
+    assert not reader.snapshot.segments[0].folder.exists()
+    assert [item.sentence for item in next(reader.search("w4", 1))] == ["w4"]
+    assert [item.sentence for item in next(reader.search("w4", 1, hybrid=True))] == ["w4"]
+    assert (
+        len(reader.mine(0.5)) == 1
+        and len(reader.snapshot.find("row", reader.snapshot.segments[0].keys("row"))[0]) == 3
+    )
+
+
+def test_tables_of_any_text_type_are_added(make):
+    index = make(["w1"])
+    for number, kind in enumerate([pa.string_view(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())], 2):
+        table = pa.table(
+            {"sentence": pa.array([f"w{number}", None]).cast(kind), "tag": pa.array(["a", "b"]).cast(kind)}
+        )
+        assert index.add(table) == 1
+    assert texts(index) == ["w1", "w2", "w3", "w4"] and len(index.snapshot.select("tag=a")) == 3
+
+
 def test_a_column_without_values_takes_the_type_of_the_first_value_that_is_added(make):
     index = make(pa.table({"sentence": ["w1", "w2"], "year": [None, None]}))
     assert index.add(["w3"], columns={"year": [2020]}) == 1
