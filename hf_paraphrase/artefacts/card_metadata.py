@@ -53,22 +53,6 @@ def texts(value: object) -> list[str]:
     return [str(part) if isinstance(part, (str, int, float)) else type(part).__name__ for part in parts if part]
 
 
-def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list[str]:
-    """Read from a data folder's card the names of its classes 0, 1, …; empty if the card does not list them."""
-    from datasets import ClassLabel
-    from datasets.info import DatasetInfosDict
-
-    try:
-        configurations = DatasetInfosDict.from_directory(str(folder))
-    except Exception as error:  # datasets checks nothing: a damaged head raises whatever the first wrong type does
-        path = Path(folder) / CARD
-        raise InputError(f"datasets cannot read it: {error}", path=path, remedy="fix its head") from error
-    # A split of a configuration is called e.g. `mr.train`.
-    own = configurations.get(split.rpartition(".")[0]) or next(iter(configurations.values()), None)
-    feature = None if own is None or own.features is None else own.features.get(column)
-    return list(kind.names) if isinstance(kind := getattr(feature, "feature", feature), ClassLabel) else []
-
-
 @dataclass(frozen=True)
 class Measurement:
     """One number, with task, data (or its path) and metric as the Hub names them, and the metric's full `name`."""

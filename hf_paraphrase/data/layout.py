@@ -42,14 +42,15 @@ class Layout:
         kind: The format of the files: `parquet`, `csv`, `jsonl` or `text`.
         options: The `delimiter` and `encoding` that the card states.
         objects: For each split without files the `Dataset` or another object that has its rows.
-        class_names: The names of the classes of columns, as the card states them.
+        class_names: For each configuration, the default one first, the names of the classes of columns, as the card
+            states them.
     """
 
     files: dict[str, list[Any]] = field(default_factory=dict)
     kind: str = "parquet"
     options: dict[str, str] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
-    class_names: dict[str, list[str]] = field(default_factory=dict)
+    class_names: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     @property
     def splits(self) -> list[str]:
@@ -189,15 +190,16 @@ def _states_files(path: Path) -> bool:
     return match is not None and "data_files" in match[1]
 
 
-def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, list[str]]:
+def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
     """Read the names of classes from `dataset_info`, as `prepare` writes them."""
     infos = head.get("dataset_info") or []
-    names: dict[str, list[str]] = {}
+    names: dict[str, dict[str, list[str]]] = {}
     for info in infos if isinstance(infos, list) else [infos]:
+        own = names.setdefault(info.get("config_name", "default"), {})
         for column in info.get("features") or ():
             kind = column.get("dtype")
             if isinstance(kind, dict) and "class_label" in kind:
-                names[column["name"]] = list(kind["class_label"].get("names", {}).values())
+                own[column["name"]] = list(kind["class_label"].get("names", {}).values())
     return names
 
 
@@ -226,13 +228,13 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
         for split, listed in files.items():
             # Files of the Hub are fetched into its cache when they are read.
             files[split] = [HubFile(file) if file.startswith("hf://datasets/") else to_path(file) for file in listed]
-        return Layout(files, kind, options, class_names=class_names)
+        return Layout(files, kind, options, class_names={"default": class_names})
     if files:
         streams = builder.as_streaming_dataset()
     else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
         builder.download_and_prepare()
         streams = builder.as_dataset()
-    return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
+    return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names={"default": class_names})
 
 
 class HubFile(os.PathLike[str]):

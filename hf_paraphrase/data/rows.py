@@ -66,7 +66,8 @@ class Rows:
         self._theirs = {role: name for role, name in sides.items() if role in roles}
         ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
-        names = {**layout.class_names, **_class_names(theirs)}
+        default = next(iter(layout.class_names.values()), {})
+        names = {**layout.class_names.get(split.rpartition(".")[0], default), **_class_names(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
         if self.class_names:
             # As `datasets` writes them, so that they stay with the column of an output.

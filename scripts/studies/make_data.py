@@ -32,7 +32,6 @@ import pyarrow as pa
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.card_metadata import class_names
 from hf_paraphrase.artefacts.files import atomic_write
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
@@ -245,8 +244,9 @@ def write_costs(output: Path, pairs: str) -> str:
 
 def write_parts(output: Path, data: str, split: str) -> str:
     """Give a tenth of a split to `test`; equal texts stay together, and classes have their names."""
-    table = DataFolder(data).table(split)
-    if names := class_names(data, "label", split):
+    folder = DataFolder(data)
+    table = folder.table(split)
+    if names := folder.class_names("label", split):
         labels = table.column("label").to_pylist()
         table = with_column(table, "label", pa.array([names[label] for label in labels]))
     test = np.array([crc32(text.encode()) % 10 == 0 for text in table.column("text").to_pylist()])

@@ -38,7 +38,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_paraphrase import SentenceEncoder, evaluate
-from hf_paraphrase.artefacts.card_metadata import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.dev_sets import pair_sets
@@ -204,7 +203,7 @@ class Measures:
         predicted, gold = (table.column(name).to_pylist() for name in ("prediction", place["column"]))
         if place["column"] == "score":
             return np.array(predicted, np.float64)
-        names = class_names(place["data"], place["column"], place["split"])
+        names = DataFolder(place["data"]).class_names(place["column"], place["split"])
         gold = [names[value] if names and isinstance(value, int) else str(value) for value in gold]
         return np.array([one == other for one, other in zip(predicted, gold, strict=True)], np.float64)
 

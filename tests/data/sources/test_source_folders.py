@@ -179,6 +179,9 @@ def test_classes_have_their_names(source):
     assert trec[0] == {"text": "Where is Malmö ?", "label": 4, "fine_label": "city"}
     mr = load_dataset("out", "mr", split="train", cache_dir="cache")
     assert mr.features["label"].names == ["negative", "positive"]
+    folder = DataFolder("out")
+    assert folder.class_names("label", "mr.train") == ["negative", "positive"]
+    assert folder.class_names("label", "trec.test") == trec.features["label"].names
     assert [(row["text"], row["label"]) for row in mr] == [("bad .", 0), ("good .", 1), ("fine .", 1)]
 
 
