@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,21 +162,18 @@ def _share_progress(progress: Progress, sentences: int, phases: int) -> Callable
 
     Together the phases report every sentence once.
     """
-    begun = reported = 0
+    done, reported = Fraction(), 0
 
     def phase(steps: int) -> Progress:
-        nonlocal begun
-        begun, done, size = begun + 1, 0 if steps else 1, max(1, steps)
-
         def advance(count: int) -> None:
             nonlocal done, reported
-            done += count
-            total = sentences * ((begun - 1) * size + done) // (phases * size)
+            done += Fraction(count, steps or 1)
+            total = int(sentences * done / phases)
             progress(total - reported)
             reported = total
 
         if not steps:
-            advance(0)
+            advance(1)
         return advance
 
     return phase

@@ -8,8 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -53,14 +51,18 @@ def connect(url):
     return HTTPConnection(urlsplit(url).netloc, timeout=60)
 
 
-def ask(url, path, body=None, method=None, connection=None):
+def refuse_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+def ask(url, path, body=None, connection=None, **headers):
     """The status and the answer to one request; the body is JSON, or bytes as they are."""
     connection = connection or connect(url)
     data = body if body is None or isinstance(body, bytes) else json.dumps(body)
-    connection.request(method or ("GET" if body is None else "POST"), path, data)
+    connection.request("GET" if body is None else "POST", path, data, {"Authorization": "Bearer key", **headers})
     answer = connection.getresponse()
     assert answer.headers["Content-Type"] == "application/json"
-    return answer.status, json.loads(answer.read())
+    return answer.status, json.loads(answer.read(), parse_constant=refuse_constant)
 
 
 # ----- answers
@@ -93,17 +95,6 @@ def test_a_blank_text_has_the_zero_vector_and_no_neighbours(url, encoder):
         assert not np.any(vectors[1])
         results = ask(url, "/search", {"query": ["w1", blank], "hybrid": True})[1]["results"]
         assert results[0]["neighbours"] and results[1]["neighbours"] == []
-
-
-def test_the_type_of_an_input_chooses_its_prompt(encoder, tmp_path):
-    model = write_average(tmp_path, WORDS, hidden_size=8)
-    prompted = SentenceEncoder.from_pretrained(model, prompts={"query": "w8 w9 ", "document": "w3 "})
-    with running(Service(prompted, "tiny")) as url:
-        for kind, prompt, tokens in (("query", "w8 w9 ", 3), ("document", "w3 ", 2), (None, "", 1)):
-            answer = ask(url, "/v1/embeddings", {"input": "w1", "input_type": kind})[1]
-            expected = encoder.encode(f"{prompt}w1", normalize=True)
-            np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-6)
-            assert answer["usage"]["prompt_tokens"] == tokens
 
 
 def test_search_gives_what_the_index_gives(url, index):
@@ -164,7 +155,6 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/v1/embeddings", {"input": "w1", "input_type": "passage"}, 400, "'passage', not query or document"),
         ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
         ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
         ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
@@ -281,17 +271,6 @@ def writable(encoder, tmp_path):
         yield url, index
 
 
-def send(url, path, body=None, **headers):
-    """Returns the status and the answer, in which nothing but JSON is accepted."""
-    headers = {"Authorization": "Bearer key", **headers}
-    request = urllib.request.Request(url + path, None if body is None else json.dumps(body).encode(), headers)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
 def test_prompts_of_queries_and_documents_are_followed(encoder, tmp_path):
     prompts = {"query": "w1 ", "document": "w2 ", "mine": "w3 w4 "}
     prompted = SentenceEncoder.from_pretrained(encoder.folder, prompts=prompts)
@@ -319,10 +298,6 @@ def test_prompts_of_queries_and_documents_are_followed(encoder, tmp_path):
     assert len({*scores.values()}) == 3
 
 
-def refuse_constant(name):
-    raise AssertionError(f"{name} is not JSON")
-
-
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
@@ -347,33 +322,33 @@ def refuse_constant(name):
     ],
 )
 def test_what_a_request_does_not_have_is_refused(writable, path, body, message):
-    status, answer = send(writable[0], path, body)
-    assert status == 400 and message in json.loads(answer)["error"]["message"]
+    status, answer = ask(writable[0], path, body)
+    assert status == 400 and message in answer["error"]["message"]
 
 
 def test_an_index_is_changed_over_http_and_an_index_that_grew_is_read_again(writable):
     url, index = writable
-    status, answer = send(url, "/add", {"sentences": ["w5", "w6"], "ids": ["a", "c"]})
-    assert (status, json.loads(answer)) == (200, {"added": 1, "replaced": 1, "sentences": 3})
+    body = {"sentences": ["w5", "w6"], "ids": ["a", "c"]}
+    assert ask(url, "/add", body) == (200, {"added": 1, "replaced": 1, "sentences": 3})
     # Another process adds a row.
     SearchIndex(index.folder, index.encoder).add("w7 w7")
-    status, answer = send(url, "/search", {"query": "w7", "top_k": 9})
-    found = json.loads(answer, parse_constant=refuse_constant)["results"][0]["neighbours"]
+    found = ask(url, "/search", {"query": "w7", "top_k": 9})[1]["results"][0]["neighbours"]
     assert found[0]["sentence"] == "w7 w7" and {item["columns"]["share"] for item in found} == {None}
-    assert json.loads(send(url, "/remove", {"filter": "id=c"})[1]) == {"removed": 1, "sentences": 3}
-    assert json.loads(send(url, "/v1/models/tiny")[1])["id"] == "tiny" and send(url, "/v1/models/other")[0] == 404
-    assert 'hf_paraphrase_requests_total{path="/search",status="200"} 1' in send(url, "/metrics")[1]
+    assert ask(url, "/remove", {"filter": "id=c"})[1] == {"removed": 1, "sentences": 3}
+    assert ask(url, "/v1/models/tiny")[1]["id"] == "tiny" and ask(url, "/v1/models/other")[0] == 404
+    connection = connect(url)
+    connection.request("GET", "/metrics", headers={"Authorization": "Bearer key"})
+    assert b'hf_paraphrase_requests_total{path="/search",status="200"} 1' in connection.getresponse().read()
 
 
 def test_a_foreign_host_and_a_wrong_key_are_refused(writable):
     url, _ = writable
-    assert send(url, "/v1/models", Host="evil.example:80")[0] == 403
+    assert ask(url, "/v1/models", Host="evil.example:80")[0] == 403
     assert (
-        send(url, "/v1/models", Authorization="Bearer no")[0] == 401
-        and send(url, "/health", Authorization="")[0] == 200
+        ask(url, "/v1/models", Authorization="Bearer no")[0] == 401 and ask(url, "/health", Authorization="")[0] == 200
     )
 
 
 def test_an_index_is_read_only_unless_it_is_asked_for(writable):
     with running(Service(writable[1].encoder, "tiny", writable[1])) as url:
-        assert send(url, "/add", {"sentences": ["w1"]})[0] == send(url, "/remove", {"ids": ["a"]})[0] == 403
+        assert ask(url, "/add", {"sentences": ["w1"]})[0] == ask(url, "/remove", {"ids": ["a"]})[0] == 403
