@@ -271,13 +271,14 @@ def _remote_layout(path: FsspecPath) -> Layout:
     caches = "".join(re.findall(r"(?:simple|file|block)cache::", url))
     url = url.removeprefix(caches)
     with name_load_errors(path):
-        patterns: Any = None
+        head: dict[str, Any] = {}
         if (card := path / "README.md").is_file():
             with card.open("rb") as stream:
                 head, _ = split_card(stream.read().decode("utf-8-sig"))
-            configs = head.get("configs") or []
-            default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
-            patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
+        configs = head.get("configs") or []
+        default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
+        patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
+        class_names = _class_names_of_card(head).get(default.get("config_name", "default"), {})
         resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
     files: dict[str, dict[str, list[Any]]] = {}
     for split, listed in resolved.items():
@@ -289,7 +290,7 @@ def _remote_layout(path: FsspecPath) -> Layout:
     if not files:
         raise InputError(_NO_FILES, path=path, remedy="check it")
     most = max(files, key=lambda kind: sum(map(len, files[kind].values())))
-    return Layout(files[most], most)
+    return Layout(files[most], most, class_names={"default": class_names})
 
 
 @contextmanager

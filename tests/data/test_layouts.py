@@ -347,7 +347,12 @@ def test_a_malformed_card_and_one_whose_files_do_not_exist_are_input_errors_that
 
 @pytest.mark.parametrize("scheme", ["file://", "simplecache::file://"])
 def test_a_folder_at_a_url_opens_also_through_a_cache_of_fsspec(scheme, tmp_path):
-    table = pa.table({"sentence1": ["a b", "c d"], "sentence2": ["e f", "g h"]})
+    table = pa.table({"sentence1": ["a b", "c d"], "sentence2": ["e f", "g h"], "label": [0, 1]})
     (tmp_path / "data").mkdir()
+    feature = {"name": "label", "dtype": {"class_label": {"names": dict(enumerate(CLASSES))}}}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps({'dataset_info': {'features': [feature]}})}\n---\n")
     pq.write_table(table, tmp_path / "data/train-00000-of-00001.parquet")
-    assert open_rows(f"{scheme}{tmp_path}", split="train").read().to_pydict() == table.to_pydict()
+    opened = open_rows(f"{scheme}{tmp_path}", split="train")
+    assert opened.read().to_pydict() == table.to_pydict()
+    # Without its names, class 0 would be taken for pairs that are no paraphrases.
+    assert opened.class_names == open_rows(tmp_path).class_names == {"label": CLASSES}
