@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import os
@@ -194,3 +195,11 @@ def run_script(load_script, monkeypatch):
         return module.main()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Makes the folder of a model of transformers' own types when it is first asked for."""
+    from seq2seq_models import save_model
+
+    return functools.cache(lambda kind: save_model(kind, tmp_path_factory.mktemp("seq2seq") / kind))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator as of
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import pyarrow as pa
 
@@ -24,10 +22,6 @@ BACK_TRANSLATED = pa.schema(
 
 SENTENCES = pa.schema([("id", pa.string()), ("sentence", pa.string())])
 """The columns of sentences to paraphrase, which may have more."""
-
-COMPARISONS: dict[str, Callable[[Any, Any], Any]]
-COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
-"""Comparisons with a value, in selections of pairs and in filters of a search."""
 
 _PAIR_COLUMNS = (
     ("sentence1", "sentence2"),

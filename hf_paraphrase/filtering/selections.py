@@ -21,6 +21,7 @@ satisfies no comparison, `!=` included.
 from __future__ import annotations
 
 import inspect
+import operator as of
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.schema import COMPARISONS, is_number, is_text
+from ..data.schema import is_number, is_text
 from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
 from ..text.normalization import normalize_text
@@ -52,6 +53,8 @@ _TEXT_SELECTION = re.compile(
     re.DOTALL,
 )
 _QUOTED = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]]
+_COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
 _MIRROR = str.maketrans("<>", "><")
 
 
@@ -97,7 +100,7 @@ class Selection:
             return np.asarray((is_equal != self.negated) & values.is_valid().to_numpy())
         kept = ~np.isnan(values)
         for name, number in self.conditions:
-            kept &= COMPARISONS[name](values, number)
+            kept &= _COMPARISONS[name](values, number)
         if not self.conditions:
             kept &= np.isin(values, self.numbers or []) != self.negated
         return np.asarray(kept)

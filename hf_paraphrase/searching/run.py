@@ -30,6 +30,7 @@ from ..training.devices import DeviceSettings
 from .building import build_index, make_index_card
 from .index import ENCODER_FOLDER, Neighbour, SearchIndex
 from .manifest import Manifest
+from .snapshot import METHODS
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -145,7 +146,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
         "by faiss, by inverted lists, a graph, or vectors of fewer bits; by default exact for a new index, and the "
         "method that an index was built with",
         None,
-        choices=["exact", "approximate", "ivf", "hnsw", "int8", "binary"],
+        choices=METHODS,
         excludes=["mine", "add", "remove"],
     )
     output: str | None = setting("output index folder, or with --mine output data folder of pairs", None)

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import functools
-
 import pytest
 import torch
-from seq2seq_models import save_model
 from tiny_encoders import new_translator
 
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
@@ -16,12 +13,6 @@ WORDS = ["un", "deux", "trois", "one", "two", "three"]
 def tiny_tokenizer():
     """A few dozen units: letters and some words."""
     return train_bpe_tokenizer([f"{first} {second}" for first in WORDS for second in WORDS], 40)
-
-
-@pytest.fixture(scope="session")
-def folders(tmp_path_factory):
-    """Makes the folder of a model of transformers' own types when it is first asked for."""
-    return functools.cache(lambda kind: save_model(kind, tmp_path_factory.mktemp("seq2seq") / kind))
 
 
 @pytest.fixture
