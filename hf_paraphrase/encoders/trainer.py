@@ -382,6 +382,9 @@ def _pair_objective(
     args: EncoderTrainingArguments,
 ) -> PairObjective:
     is_transformer = isinstance(encoder.model, PooledTransformer)
+    if not isinstance(args, EncoderTrainingArguments):
+        what = f"args is {type(args).__name__}, which has no settings of the loss"
+        raise UsageError(what, remedy="give EncoderTrainingArguments, which takes the same arguments and more")
     if pairs is None:
         raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
     if is_transformer and (args.scramble or args.lambda_w):

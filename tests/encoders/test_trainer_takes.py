@@ -8,6 +8,7 @@ import torch
 from datasets import Dataset
 from tiny_training import arguments, make, rows_of, sides
 from torch import nn
+from transformers import TrainingArguments
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -52,6 +53,11 @@ def test_every_source_gives_the_same_pairs(tmp_path, rows, tokenizer):
         trainer = EncoderTrainer(make(), arguments(tmp_path), source, tokenizer)
         found.append(trainer.objective.collator.pairs.tokens.tolist())
     assert all(found[0] == other for other in found[1:])
+
+
+def test_arguments_of_the_trainer_of_transformers_are_refused_by_name(tmp_path, rows, tokenizer):
+    with pytest.raises(UsageError, match=r"args is TrainingArguments, .*give EncoderTrainingArguments"):
+        EncoderTrainer(make(), TrainingArguments(str(tmp_path), use_cpu=True), rows, tokenizer)
 
 
 def test_the_score_that_chooses_must_be_among_those_of_the_evaluator(tmp_path, rows, tokenizer):
