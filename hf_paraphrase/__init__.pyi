@@ -370,6 +370,7 @@ def distill(
     ranking_weight: float = 0.0,
     matryoshka: int | Sequence[int] = ...,
     network_learning_rate: float = 0.001,
+    dense_optimizer: bool = False,
     initial_vectors: _Input | None = None,
     tokenizer: _Input | None = None,
     word_list: _Input | None = None,

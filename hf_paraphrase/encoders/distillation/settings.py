@@ -43,6 +43,11 @@ class ObjectiveSettings(Settings):
     network_learning_rate: float = setting(
         "learning rate of all parameters except tables: recurrent layers, the projection", 1e-3, above=0
     )
+    dense_optimizer: bool = setting(
+        "update the whole tables in every step, as Adam does, and not only the tokens of the batch: slower, and better "
+        "in few epochs, because the vectors of rare tokens keep moving after their batch",
+        False,
+    )
 
     def check(self) -> None:
         """Check that the settings are valid."""

@@ -46,7 +46,8 @@ class DistillationTrainer(EncoderTrainer):
     """Trains an encoder to imitate the vectors, or the cosines, of its teachers, in one process.
 
     Each step runs the model with the table rows of its batch only (:mod:`.objective`), so training is as fast with a
-    large vocabulary as with a small one. `RowAdam` updates these rows, and like Adam all other parameters.
+    large vocabulary as with a small one. `RowAdam` updates these rows, and like Adam all other parameters; with
+    `dense_optimizer` it updates all rows like Adam.
 
     The model is scored before training and after every epoch. When :meth:`train` returns, the model has the best
     weights, or the last ones without an evaluator, with the character n-grams folded into the table. A killed run that
@@ -92,7 +93,7 @@ class DistillationTrainer(EncoderTrainer):
             report=report,
             objective=DistillationObjective(model, args, train_dataset, letters),
         )
-        if args.names_optimizer:
+        if args.names_optimizer or args.dense_optimizer:
             self.add_callback(DenseGradients())
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:

@@ -71,6 +71,16 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     assert trainer.model.embeddings[row].abs().max() > 0.01
 
 
+def test_the_dense_optimizer_makes_the_updates_of_adam(trainer_of):
+    tables = []
+    for options in ({"dense_optimizer": True}, {"weight_decay": 1e-30}, {}):
+        trainer = trainer_of(letters=True, name=f"run{len(tables)}", **options)
+        trainer.train()
+        tables.append(trainer.model.embeddings.detach())
+    torch.testing.assert_close(tables[0], tables[1], atol=1e-4, rtol=1e-4)
+    assert (tables[0] - tables[2]).abs().max() > 0.01
+
+
 def test_the_best_weights_are_kept_with_their_letters(trainer_of):
     seen = []
 
