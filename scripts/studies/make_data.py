@@ -47,6 +47,8 @@ SEED = 0
 FEWEST_WORDS, MOST_CHARACTERS = 3, 110
 LONGEST = 40
 """Translations of so many tokens and more count as of one length, because they are rare."""
+_MOST_SWITCHED = 25
+"""Words of the longest sentence that `switched` changes."""
 _TREEBANK = (("``", '"'), ("''", '"'), ("-lrb-", "("), ("-rrb-", ")"), ("-LRB-", "("), ("-RRB-", ")"))
 _CONTRACTION = re.compile(r" (n't|'s|'re|'ve|'ll|'d|'m)\b")
 _EXAMPLE = re.compile(r'"([^"]+)"?')
@@ -215,6 +217,49 @@ def write_joined(output: Path, pairs: Sequence[str], columns: Sequence[str] = ()
     return write_folder(output, "joined", {"train": pa.concat_tables(tables)})
 
 
+def write_switched(output: Path, dictionaries: Sequence[str], text: Sequence[Path], most: int = 50_000) -> str:
+    """Write sentences with words replaced by a dictionary's translations, and the sentences, for each dictionary.
+
+    A dictionary is a bitext of words in another language and in English. At least two words of a sentence change.
+    """
+    sentences = [row[0] for path in text for row in rows_of(path.parent, path.name)]
+    sentences = [sentence for sentence in sentences if FEWEST_WORDS <= len(sentence.split()) <= _MOST_SWITCHED]
+    chance, lines = random.Random(SEED), []
+    for dictionary in dictionaries:
+        translations: dict[str, list[str]] = defaultdict(list)
+        for row in DataFolder(dictionary).table("train", ["source", "target"]).to_pylist():
+            others = (other.strip() for other in row["source"].split(","))
+            translations[row["target"].lower().removeprefix("to ")] += filter(None, others)
+        rows: list[str] = []
+        for sentence in chance.sample(sentences, len(sentences)):
+            if len(rows) == most:
+                break
+            switched, count = switch_words(sentence, translations, chance)
+            if count >= 2 and "\t" not in switched:
+                rows.append(f"{switched}\t{sentence}")
+        lines += rows
+    write_lines(output, lines)
+    return f"{len(lines):,} rows"
+
+
+def switch_words(sentence: str, translations: dict[str, list[str]], chance: random.Random) -> tuple[str, int]:
+    """Replace each word of a sentence with the same probability; return the sentence and the number of changes."""
+    probability, count = chance.choice((0.5, 0.8, 1.0)), 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal count
+        word = match.group().lower()
+        known = [
+            form for ending in ("", "s", "es", "ing", "ed", "d") if (form := word.removesuffix(ending)) in translations
+        ]
+        if not known or len(known[0]) < 2 or chance.random() >= probability:
+            return match.group()
+        count += 1
+        return chance.choice(translations[known[0]][:3])
+
+    return re.sub("[A-Za-z]+", replaced, sentence), count
+
+
 def write_mixture(output: Path, pairs: str, right: int, wrong: int, seed: int = SEED) -> str:
     """Write pairs that people called right and wrong; a larger draw of a seed holds the smaller ones."""
     table = DataFolder(pairs).table("train", ["sentence1", "sentence2", "label"])
@@ -306,7 +351,7 @@ def make_parser() -> argparse.ArgumentParser:
     kinds = parser.add_subparsers(dest="kind", required=True)
     for make in (
         *(write_pairs, write_text, write_phrases, write_joined, write_mixture, write_costs, write_parts, write_few),
-        *(write_used, write_wink),
+        *(write_switched, write_used, write_wink),
     ):
         kind = kinds.add_parser(make.__name__.removeprefix("write_"), help=make.__doc__)
         kind.set_defaults(make=make)

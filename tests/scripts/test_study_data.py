@@ -125,6 +125,18 @@ def test_joined_pairs_have_ids_of_their_own(make, tmp_path):
     assert make(*words) == 0 and DataFolder(tmp_path / "sides").schema().names == ["sentence1", "sentence2"]
 
 
+def test_switched_sentences_have_translations_of_at_least_two_words(make, tmp_path):
+    words = {"source": ["cane, il cane", "dormire"], "target": ["dog", "to sleep"]}
+    write(tmp_path / "words", **words)
+    with gzip.open(tmp_path / "text.txt.gz", "wt") as stream:
+        stream.write("the dogs sleep here\nthe dogs are here\nDogs sleep\n" * 20)
+    options = ["--dictionaries", tmp_path / "words", "--text", tmp_path / "text.txt.gz", "--most", "3"]
+    assert make("switched", *options, "--output", tmp_path / "switched.tsv") == 0
+    lines = [line.split("\t") for line in (tmp_path / "switched.tsv").read_text().splitlines()]
+    assert len(lines) == 3 and {line[1] for line in lines} == {"the dogs sleep here"}
+    assert {line[0] for line in lines} <= {"the cane dormire here", "the il cane dormire here"}
+
+
 def test_a_mixture_has_the_share_of_false_candidates_that_it_says_and_larger_draws_hold_smaller_ones(
     make, tmp_path, capsys
 ):

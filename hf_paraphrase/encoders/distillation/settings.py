@@ -44,8 +44,8 @@ class ObjectiveSettings(Settings):
         "learning rate of all parameters except tables: recurrent layers, the projection", 1e-3, above=0
     )
     dense_optimizer: bool = setting(
-        "update the whole tables in every step, as Adam does, and not only the tokens of the batch: slower, and better "
-        "in few epochs, because the vectors of rare tokens keep moving after their batch",
+        "update the whole tables in every step, as Adam does, and not only the tokens of the batch: slower, and "
+        "better in few epochs, because the vectors of rare tokens keep moving after their batch",
         False,
     )
 
