@@ -88,8 +88,11 @@ class Probes:
             return []
         if ended.code != 2 or len(ended.errors) != 1 or ended.has_traceback:
             return [f"{path.relative_to(folder)} damaged: ended with {ended.code}: {ended.stderr[-500:]}"]
-        # A part leaves the state of the job to the other parts.
-        return [] if case.in_parts else [f"left over: {entry}" for entry in left_over(folder / "run")]
+        # A part leaves the state of the job to the other parts, and a job leaves what it finished to `--resume`.
+        finished = (path for path in (folder / "run").glob(".*.partial/output/**/*") if path.is_file())
+        if case.in_parts or (case.resumes and any(finished)):
+            return []
+        return [f"left over: {entry}" for entry in left_over(folder / "run")]
 
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))

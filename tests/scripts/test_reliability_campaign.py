@@ -11,6 +11,7 @@ import pytest
 import campaign
 from campaign import KINDS, Probes
 from cases import CASES, differences, left_over
+from forks import Ended
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -24,6 +25,18 @@ def test_a_sound_verb_passes_every_kind_of_probe(artefacts, tmp_path, kind):
 def test_a_command_without_inputs_passes_every_kind_of_probe(artefacts, tmp_path, kind):
     assert not CASES["space"].inputs
     assert getattr(Probes(artefacts), kind)(CASES["space"], random.Random(0), tmp_path / "probe") == []
+
+
+@pytest.mark.parametrize(("finished", "count"), [("output/runs/a.json", 0), ("job.json", 1)])
+def test_a_refused_run_leaves_only_what_resume_continues(artefacts, monkeypatch, tmp_path, finished, count):
+    def refuse(words, folder, *_):
+        path = folder / ".tune.0.partial" / finished
+        path.parent.mkdir(parents=True)
+        path.touch()
+        return Ended(2, "", "hf-paraphrase: error: not a readable Parquet file")
+
+    monkeypatch.setattr(campaign, "run", refuse)
+    assert len(Probes(artefacts).damaged_input(CASES["tune"], random.Random(0), tmp_path)) == count
 
 
 def test_other_bytes_and_what_is_left_over_are_found(artefacts, tmp_path):
