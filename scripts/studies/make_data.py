@@ -249,13 +249,13 @@ def switch_words(sentence: str, translations: dict[str, list[str]], chance: rand
     def replaced(match: re.Match[str]) -> str:
         nonlocal count
         word = match.group().lower()
-        known = [
-            form for ending in ("", "s", "es", "ing", "ed", "d") if (form := word.removesuffix(ending)) in translations
-        ]
-        if not known or len(known[0]) < 2 or chance.random() >= probability:
+        # Also plurals and forms of regular verbs.
+        forms = (word.removesuffix(ending) for ending in ("", "s", "es", "ing", "ed", "d"))
+        known = next((form for form in forms if len(form) > 1 and translations.get(form)), None)
+        if known is None or chance.random() >= probability:
             return match.group()
         count += 1
-        return chance.choice(translations[known[0]][:3])
+        return chance.choice(translations[known][:3])
 
     return re.sub("[A-Za-z]+", replaced, sentence), count
 

@@ -126,7 +126,7 @@ def test_joined_pairs_have_ids_of_their_own(make, tmp_path):
 
 
 def test_switched_sentences_have_translations_of_at_least_two_words(make, tmp_path):
-    words = {"source": ["cane, il cane", "dormire"], "target": ["dog", "to sleep"]}
+    words = {"source": ["cane, il cane", "dormire", ", "], "target": ["dog", "to sleep", "here"]}
     write(tmp_path / "words", **words)
     with gzip.open(tmp_path / "text.txt.gz", "wt") as stream:
         stream.write("the dogs sleep here\nthe dogs are here\nDogs sleep\n" * 20)
