@@ -199,7 +199,8 @@ def _write(
     folders = [item for item in (*settings.text, *settings.multilingual_text) if Path(item).is_dir()]
     languages = {item for folder in folders for item in languages_read(folder, english=folder in settings.text)}
     if settings.bitext:
-        languages |= {*texts.names} - {OTHER}
+        # ISO 639-2 calls text that mixes languages `mul`.
+        languages |= {*texts.names} - {OTHER, "mul"}
     if settings.text and settings.teacher_lang != "en":
         languages |= {settings.teacher_lang}
     words = settings.kind.words and settings.tokenizer is None and not settings.multilingual_text

@@ -145,6 +145,16 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     assert "- de\n- en\n- fr" in card
 
 
+def test_text_that_mixes_languages_adds_no_language_to_the_card(work, bitexts, tmp_path):
+    mixed = [f"fr{line}" for line in LINES[:300]]
+    languages = {"source_lang": ["mul"] * 300, "target_lang": ["en"] * 300}
+    write(tmp_path / "mixed", source=mixed, target=LINES[:300], **languages)
+    words = ["--teacher", work / "bert", "--bitext", bitexts[0], tmp_path / "mixed", "--epochs", 1, *FAST[2:]]
+    assert main([str(word) for word in ["distill", *words, "--output", tmp_path / "out"]]) == 0
+    head, _ = split_card((tmp_path / "out" / "README.md").read_text())
+    assert head["language"] == ["en", "fr"] and record(tmp_path / "out")["results"]["texts_by_language"]["mul"] == 300
+
+
 def test_a_language_that_the_tokenizer_lacks_is_named_before_the_training(work, bitexts, tmp_path, capsys):
     assert run(work, tmp_path / "english", "--epochs", 1) == 0
     assert "are unknown" not in capsys.readouterr().err
