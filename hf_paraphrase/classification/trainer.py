@@ -40,7 +40,7 @@ class Examples:
         self.train, self.dev, self.dev_size = train, dev, len(dev)
 
     def __len__(self) -> int:
-        """The number of examples of an epoch."""
+        """Return the number of examples of an epoch."""
         return len(self.train)
 
     def begin_epoch(self, seed: int, epoch: int, model: PreTrainedModel) -> None:

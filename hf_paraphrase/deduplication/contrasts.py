@@ -31,7 +31,7 @@ _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 def split_contrast(text: str) -> tuple[str, str]:
-    """Splits a text into its other words, and its numbers and negations."""
+    """Split a text into its other words, and its numbers and negations."""
     others, numbers, negations = [], [], 0
     for word in tokenize(normalize_text(text)):
         if _NEGATION.fullmatch(word):
@@ -61,7 +61,7 @@ class Contrasts:
         return texts
 
     def differ(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Returns which pairs of rows (pairs,) have contrasting texts."""
+        """Return which pairs of rows (pairs,) have contrasting texts."""
         unread = np.unique(np.concatenate([side[~self._is_read[side]] for side in (first, second)]))
         if len(unread):
             parts = zip(*map(split_contrast, self._read(unread)), strict=True)

@@ -98,7 +98,7 @@ def deduplicate(
     return_removed: bool = False,
     **settings: Any,
 ) -> Any:
-    """Removes the rows whose text is the same as, or similar to, the text of an earlier row.
+    """Remove the rows whose text is the same as, or similar to, the text of an earlier row.
 
     Args:
         rows: A list of texts, a `datasets.Dataset`, a pandas or polars DataFrame, an Arrow table, or the path of a
@@ -157,7 +157,7 @@ def _as_paths(given: Any) -> list[str]:
 
 
 def _as_source(given: Any) -> Any:
-    """Returns rows that `open_rows` opens; a list of strings becomes a column of texts."""
+    """Return rows that `open_rows` opens; a list of strings becomes a column of texts."""
     methods = ("to_parquet", "with_format", "sink_parquet", "__arrow_c_stream__")
     if isinstance(given, str | Path) or any(hasattr(given, name) for name in methods):
         return given
@@ -178,7 +178,7 @@ def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str
 
 
 def _open(source: Any, settings: DeduplicateSettings) -> Rows:
-    """Opens rows, or the sentences of a search index."""
+    """Open rows, or the sentences of a search index."""
     path = source[0] if isinstance(source, list) and len(source) == 1 else source
     if isinstance(path, str | Path) and (Path(path) / MANIFEST_FILE).is_file():
         return open_rows(SearchIndex(path).sentences.select(["sentence"]), roles=())
@@ -228,7 +228,7 @@ class DeduplicationRun:
             )
 
     def representatives(self) -> dict[str, pa.Array]:
-        """Returns the columns that the removed rows get in addition."""
+        """Return the columns that the removed rows get in addition."""
         result, earlier = self.result, self.result.num_earlier
         numbers = result.representatives[earlier:][~result.kept]
         is_own = numbers >= earlier
@@ -253,7 +253,7 @@ class DeduplicationRun:
             log(f"  {similarity:.3f}  " + "  |  ".join(sanitize_line(text, 70) for text in texts), warning=True)
 
     def take_texts(self, numbers: np.ndarray) -> pa.Array:
-        """Returns texts by their numbers; the texts of `against` are numbered first."""
+        """Return texts by their numbers; the texts of `against` are numbered first."""
         every = pa.chunked_array([chunk for texts in self.texts[::-1] for chunk in texts.chunks], pa.string())
         taken = every.take(pa.array(numbers))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
@@ -290,7 +290,7 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
 
 
 def _append_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator[pa.Table]:
-    """Yields tables with further columns."""
+    """Yield tables with further columns."""
     start = 0
     for batch in tables:
         table = pa.Table.from_batches([batch])
@@ -322,7 +322,7 @@ def _card_values(
 
 
 def _examples(run: DeduplicationRun) -> tuple[list[list[str]], list[list[str]]]:
-    """Makes tables of the pairs nearest to the threshold: removed rows, and pairs of kept rows."""
+    """Make tables of the pairs nearest to the threshold: removed rows, and pairs of kept rows."""
     result, threshold = run.result, run.settings.threshold
     rows = np.flatnonzero((result.representatives >= 0) & (result.similarities < 1.0))
     # Equal rows have the same similarity to their representative.
@@ -339,7 +339,7 @@ def _examples(run: DeduplicationRun) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _histogram(result: Duplicates) -> str:
-    """Makes a table of the number of removed rows by similarity."""
+    """Make a table of the number of removed rows by similarity."""
     similarities = result.similarities[result.num_earlier :][~result.kept]
     bars = np.floor(similarities / _BAR + 1e-9).astype(np.int64)
     rows = [

@@ -75,7 +75,7 @@ def find_duplicates(
     batch_size: int = 256,
     progress: Callable[[int], object] = no_progress,
 ) -> Duplicates:
-    """Finds for each text the first earlier kept text that is the same or near; a text with one is a duplicate.
+    """Find for each text the first earlier kept text that is the same or near; a text with one is a duplicate.
 
     Texts are the same if they differ only in case and white space.
 
@@ -129,7 +129,7 @@ def find_duplicates(
 
 
 def _iterate_blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
-    """Yields blocks of texts, each with the row of its first text."""
+    """Yield blocks of texts, each with the row of its first text."""
     for start in range(0, len(texts), _BLOCK_TEXTS):
         yield start, as_string_array(texts.slice(start, _BLOCK_TEXTS))
 
@@ -142,7 +142,7 @@ def _hash_texts(texts: pa.Array) -> NDArray[np.uint64]:
 
 
 def _read_texts(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[_Chosen]:
-    """Yields the texts of some rows (rows,), ascending, in blocks."""
+    """Yield the texts of some rows (rows,), ascending, in blocks."""
     for start, block in _iterate_blocks(texts):
         first, stop = np.searchsorted(rows, (start, start + len(block)))
         if stop > first:
@@ -182,7 +182,7 @@ class _Comparison:
         return (self.embed(block) for block in blocks)
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_kept: bool) -> None:
-        """Compares vectors (rows, dim) of some texts (rows,) with the vectors of all earlier texts."""
+        """Compare vectors (rows, dim) of some texts (rows,) with the vectors of all earlier texts."""
         has_words = vectors.any(axis=1)
         self.counts["unknown_words"] += int((~has_words & (rows >= self._num_earlier)).sum())
         rows, placed = rows[has_words], self.near.place(vectors[has_words])
@@ -195,7 +195,7 @@ class _Comparison:
         self._added[self.near.count - len(kept) : self.near.count] = rows[kept]
 
     def _differ(self, later: NDArray[np.int64], earlier: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Returns which pairs of texts are contrasts, and records the first contrast of each text."""
+        """Return which pairs of texts are contrasts, and record the first contrast of each text."""
         if self._contrasts is None or not len(later):
             return np.zeros(len(later), bool)
         with self._lock:
@@ -204,7 +204,7 @@ class _Comparison:
         return differ
 
     def _find_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Records for each duplicate among the rows the first near text that is kept."""
+        """Record for each duplicate among the rows the first near text that is kept."""
         options: dict[str, Any] = {
             "skip": lambda later, before: self._differ(rows[later], rows[before]),
             "group": lambda later, before: later,
@@ -235,14 +235,14 @@ class _Comparison:
         cosines: NDArray[np.float64],
         texts: NDArray[np.int64],
     ) -> None:
-        """Records the first near text of each new row; `texts` maps the indices `old` to texts."""
+        """Record the first near text of each new row; `texts` maps the indices `old` to texts."""
         order = np.lexsort((old, new))
         firsts = order[np.unique(new[order], return_index=True)[1]]
         self.representatives[rows[new[firsts]]] = texts[old[firsts]]
         self.similarities[rows[new[firsts]]] = cosines[firsts]
 
     def _link(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Joins the components of near texts; all texts stay in the index."""
+        """Join the components of near texts; all texts stay in the index."""
 
         def options(texts: NDArray[np.int64]) -> dict[str, Any]:
             def skip(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -262,14 +262,14 @@ class _Comparison:
             self._join(rows[later], rows[earlier])
 
     def _roots(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the first text of the component of each text (texts,)."""
+        """Return the first text of the component of each text (texts,)."""
         roots = self._parents[texts]
         while not np.array_equal(further := self._parents[roots], roots):
             roots = further
         return roots
 
     def _join(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-        """Joins the components of pairs of texts (pairs,)."""
+        """Join the components of pairs of texts (pairs,)."""
         for one, other in zip(self._roots(first).tolist(), self._roots(second).tolist(), strict=True):
             while self._parents[one] != one:
                 one = int(self._parents[one])
@@ -279,7 +279,7 @@ class _Comparison:
         self._parents[first] = self._roots(first)
 
     def finish_components(self) -> None:
-        """Records the first text of each component, and the cosine to it."""
+        """Record the first text of each component, and the cosine to it."""
         roots = self._roots(np.arange(len(self._parents)))
         linked = np.flatnonzero(roots != np.arange(len(roots)))
         self.representatives[linked] = roots[linked]
@@ -288,13 +288,13 @@ class _Comparison:
             self.similarities[part] = self._cosines(part, roots[part])
 
     def _cosines(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Computes the cosines of pairs of texts that were added (pairs,)."""
+        """Compute the cosines of pairs of texts that were added (pairs,)."""
         positions = np.zeros(len(self.representatives), np.int64)
         positions[self._added[: self.near.count]] = np.arange(self.near.count)
         return unit_row_cosines(*(self.near.vectors(positions[side]) for side in (first, second)))
 
     def count_contrasts(self, threshold: float) -> None:
-        """Lists the near texts that are both kept because they differ only in negation or numbers."""
+        """List the near texts that are both kept because they differ only in negation or numbers."""
         is_added = np.zeros(len(self.representatives) + 1, bool)
         is_added[self._added[: self.near.count]] = True
         is_added[:-1] &= self.representatives < 0
@@ -307,7 +307,7 @@ class _Comparison:
         self.counts["contrasts"] = len(self.contrasts)
 
     def sample_below(self, threshold: float) -> None:
-        """Finds the nearest earlier kept text for a sample of kept texts, down to 0.1 below the threshold."""
+        """Find the nearest earlier kept text for a sample of kept texts, down to 0.1 below the threshold."""
         added = self._added[: self.near.count]
         sample = np.flatnonzero((self.representatives[added] < 0) & (added >= self._num_earlier))
         sample = sample[np.linspace(0, len(sample) - 1, min(_CHECKED_TEXTS, len(sample))).astype(np.int64)]

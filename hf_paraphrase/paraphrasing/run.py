@@ -323,7 +323,7 @@ def _open_input(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Ta
 
 
 def _number_rows(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
-    """Number rows from 0, up to a maximum."""
+    """Assign numbers to rows from 0, up to a maximum."""
     count = 0
     for table in tables:
         table = table if most is None else table.slice(0, most - count)

@@ -21,7 +21,7 @@ _RANK_CONSTANT = 60
 
 
 def split_search_words(text: str) -> list[str]:
-    """Splits a text into words without regard to case, Unicode form, width and soft hyphens."""
+    """Split a text into words without regard to case, Unicode form, width and soft hyphens."""
     return split_words(text if text.isascii() else normalize_text(unicodedata.normalize("NFKC", text)))
 
 
@@ -45,7 +45,7 @@ class WordIndex:
 
     @classmethod
     def build(cls, blocks: Iterable[Sequence[str]]) -> WordIndex:
-        """Counts the words of blocks of texts."""
+        """Count the words of blocks of texts."""
         vocabulary: dict[str, int] = {}
         id_blocks, length_blocks = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for texts in blocks:
@@ -70,16 +70,16 @@ class WordIndex:
 
     @classmethod
     def open(cls, folder: Path) -> WordIndex:
-        """Maps the postings in a folder into memory."""
+        """Map the postings in a folder into memory."""
         return cls(*(open_array(folder / f"{name}.npy") for name in cls.__dataclass_fields__))
 
     def save(self, folder: Path) -> None:
-        """Writes the postings into a folder."""
+        """Write the postings into a folder."""
         for name, array in vars(self).items():
             np.save(folder / f"{name}.npy", array)
 
     def postings(self, key: np.uint64) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Returns the rows that contain a word, ascending, and its occurrences in each."""
+        """Return the rows that contain a word, ascending, and its occurrences in each."""
         word = int(np.searchsorted(self.word_keys, key))
         if word == len(self.word_keys) or self.word_keys[word] != key:
             return self.word_rows[:0], self.word_counts[:0]
@@ -103,7 +103,7 @@ class Bm25:
         self._mean_length = max(1.0, total / max(1, self._starts[-1]))
 
     def best(self, query: str, k: int, candidate_rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Returns at most k rows that contain a word of the query, the highest score and then the earlier row first.
+        """Return at most k rows that contain a word of the query, the highest score and then the earlier row first.
 
         Only `candidate_rows`, ascending, are returned if they are given.
         """

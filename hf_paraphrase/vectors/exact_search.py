@@ -150,7 +150,7 @@ def _zero_rows(part: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def rank_within_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the members of each group from 0; equal values of `groups` (rows,) are adjacent."""
+    """Assign numbers from 0 to the members of each group; equal values of `groups` (rows,) are adjacent."""
     starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
     return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
 

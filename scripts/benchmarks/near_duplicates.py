@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def remove_near(vectors: NDArray[np.float32], threshold: float, make: Callable[..., Any], most: int) -> NDArray[Any]:
-    """Returns which vectors are near an earlier one that stays: (rows,), bool."""
+    """Return which vectors are near an earlier one that stays: (rows,), bool."""
     sample = vectors[np.linspace(0, len(vectors) - 1, min(_SAMPLED, len(vectors))).astype(np.int64)]
     find, add = make(sample, threshold, len(vectors), most)
     stay = np.ones(len(vectors), bool)
@@ -76,7 +76,7 @@ def remove_near(vectors: NDArray[np.float32], threshold: float, make: Callable[.
 
 
 def our_index(sample: NDArray[np.float32], threshold: float, rows: int, most: int) -> tuple[Any, Any]:
-    """Returns functions that find the near rows of a block and add rows, by :class:`IvfIndex`."""
+    """Return functions that find the near rows of a block and add rows, by :class:`IvfIndex`."""
     ivf_index.MOST_EXACT = most
     index = ivf_index.IvfIndex(sample, threshold, rows)
 
@@ -88,7 +88,7 @@ def our_index(sample: NDArray[np.float32], threshold: float, rows: int, most: in
 
 
 def faiss_index(sample: NDArray[np.float32], threshold: float, rows: int, most: int) -> tuple[Any, Any]:
-    """Returns functions that find the near rows of a block and add rows, by `IndexIVFFlat`."""
+    """Return functions that find the near rows of a block and add rows, by `IndexIVFFlat`."""
     faiss, dimension = import_faiss(), sample.shape[1]
     nlist = min(1024, round(4 * np.sqrt(rows)), len(sample))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, nlist, faiss.METRIC_INNER_PRODUCT)

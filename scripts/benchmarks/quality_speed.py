@@ -61,7 +61,7 @@ class Compared:
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> Figures:
-    """Opens, scores and times everything, writes table and picture, and returns all figures."""
+    """Open, score and time everything, write table and picture, and return all figures."""
     sets = find_sts_sets(arguments.data).sets
     sentences = list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
     random.Random(0).shuffle(sentences)

@@ -94,7 +94,7 @@ class Outputs:
         folder.mkdir(parents=True, exist_ok=True)
 
     def __getitem__(self, name: str) -> Path:
-        """The output of a case, which is alone in its folder but for what belongs to it, or the folder `sample`."""
+        """Return the output of a case: the only output in its folder, or the folder `sample`."""
         if name != "sample":
             self.run_of(name)
             return self.folder / name / CASES[name].output

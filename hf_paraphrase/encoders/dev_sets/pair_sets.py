@@ -211,7 +211,7 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
 
 
 def group_sentences(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
-    """Number the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
+    """Assign numbers to groups of pairs that share a sentence, directly or indirectly, in order of appearance (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

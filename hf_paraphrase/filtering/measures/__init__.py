@@ -126,5 +126,5 @@ class Measure(ABC):
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """The names of its options."""
+        """Return the names of its options."""
         return [field.name for field in dataclasses.fields(cls)]

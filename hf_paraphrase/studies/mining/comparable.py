@@ -128,7 +128,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
 
 
 def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
-    """Number the connected components of rows that share a normalized sentence on either side (rows,)."""
+    """Assign numbers to the connected components of rows that share a normalized sentence on either side (rows,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -217,7 +217,7 @@ def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.in
 
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
-    """A mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
+    """Make a mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
     given: dict[str, Any] = {"settings": settings, "inputs": settings.bitext, "overwrite": settings.overwrite}
     with Artefact(settings.output, command="prepare comparable", **given) as artefact:
         opened = [DataFolder(folder) for folder in settings.bitext]
