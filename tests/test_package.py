@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import hf_paraphrase
 from hf_paraphrase import errors, registry
@@ -19,6 +20,7 @@ from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.registry import Registry, import_file
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
+WORKFLOWS = sorted((PACKAGE.parent / ".github/workflows").glob("*.yml"))
 SUBPACKAGES = sorted(
     ".".join(path.parent.relative_to(PACKAGE.parent).parts)
     for path in PACKAGE.glob("**/__init__.py")
@@ -163,3 +165,13 @@ def test_a_missing_package_names_the_extra_that_brings_it():
         assert refused.remedy == f'pip install "hf-paraphrase[{extra}]"'
     refused = errors.error_of_the_system(ModuleNotFoundError("No module named 'sklearn'", name="sklearn.svm"))
     assert str(refused) == str(errors.missing_package("sklearn"))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE.parent / ".github/workflows").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_a_workflow_pins_its_actions_and_may_only_read_by_default(path):
+    text = path.read_text()
+    used = re.findall(r"uses: (\S+)", text)
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used)
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
