@@ -167,9 +167,7 @@ def test_a_missing_package_names_the_extra_that_brings_it():
     assert str(refused) == str(errors.missing_package("sklearn"))
 
 
-@pytest.mark.parametrize(
-    "path", sorted((PACKAGE.parent / ".github/workflows").glob("*.yml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_pins_its_actions_and_may_only_read_by_default(path):
     text = path.read_text()
     used = re.findall(r"uses: (\S+)", text)
