@@ -36,6 +36,7 @@ from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
 from ..training.devices import DeviceSettings
 from .index import SearchIndex
+from .request_batches import RequestEncoder
 
 HOST = "127.0.0.1"
 API_KEY = "HF_PARAPHRASE_API_KEY"
@@ -104,6 +105,7 @@ class Service:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         # Neither tokenizers nor networks are made for calls from several threads.
         self._lock = Lock()
+        self._requests = RequestEncoder(encoder, self._lock)
         self.routes: dict[str, tuple[str, Callable[[Json], Json | str]]] = {
             "/health": ("GET", self.health),
             "/v1/models": ("GET", self.models),
@@ -162,10 +164,8 @@ class Service:
         if task not in (None, "query", "document"):
             raise UsageError(f"input_type is {task!r}, not query or document")
         encoder = self._encoder if task is None else self._encoder.for_task(task)
-        with self._lock:
-            prompt = encoder.choose_prompt(given["prompt"], given["prompt_name"])
-            num_tokens = len(encoder.token_ids(texts, prompt).ids)
-            vectors = encoder.encode(texts, prompt=prompt, truncate_dim=dimensions, normalize_embeddings=True)
+        prompt = encoder.choose_prompt(given["prompt"], given["prompt_name"])
+        vectors, num_tokens = self._requests.encode(texts, task=task, prompt=prompt, truncate_dim=dimensions)
         vectors[[is_blank(text) for text in texts]] = 0.0
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
