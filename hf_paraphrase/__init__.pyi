@@ -750,7 +750,7 @@ def search(
     batch_size: int = 256,
     overwrite: bool = False,
 ) -> Searched:
-    """Builds an index or changes one, finds the nearest neighbours of queries, or mines paraphrases."""
+    """Build an index or change one, find the nearest neighbours of queries, or mine paraphrases."""
 
 def serve(
     *,
@@ -762,7 +762,7 @@ def serve(
     writable: bool = False,
     allowed_host: str | Sequence[str] = ...,
 ) -> None:
-    """Answers requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until it is interrupted."""
 
 def analyze_pairs(
     *,

@@ -22,7 +22,7 @@ _RANK_CONSTANT = 60
 
 
 def split_search_words(text: str) -> list[str]:
-    """Splits a text into words without regard to case, Unicode form, width and soft hyphens."""
+    """Split a text into words without regard to case, Unicode form, width and soft hyphens."""
     return split_words(text if text.isascii() else normalize_text(unicodedata.normalize("NFKC", text)))
 
 
@@ -46,7 +46,7 @@ class WordIndex:
 
     @classmethod
     def build(cls, blocks: Iterable[Sequence[str]]) -> WordIndex:
-        """Counts the words of blocks of texts."""
+        """Count the words of blocks of texts."""
         # A search takes less time than the import.
         from scipy.sparse import csr_array
 
@@ -69,16 +69,16 @@ class WordIndex:
 
     @classmethod
     def open(cls, folder: Path) -> WordIndex:
-        """Maps the postings in a folder into memory."""
+        """Map the postings in a folder into memory."""
         return cls(*(open_array(folder / f"{name}.npy") for name in cls.__dataclass_fields__))
 
     def save(self, folder: Path) -> None:
-        """Writes the postings into a folder."""
+        """Write the postings into a folder."""
         for name, array in vars(self).items():
             np.save(folder / f"{name}.npy", array)
 
     def postings(self, key: np.uint64) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Returns the rows that contain a word, ascending, and its occurrences in each."""
+        """Return the rows that contain a word, ascending, and its occurrences in each."""
         word = int(np.searchsorted(self.word_keys, key))
         if word == len(self.word_keys) or self.word_keys[word] != key:
             return self.word_rows[:0], self.word_counts[:0]
@@ -102,7 +102,7 @@ class Bm25:
         self._mean_length = max(1.0, total / max(1, self._starts[-1]))
 
     def best(self, query: str, k: int, candidate_rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """Returns at most k rows that contain a word of the query, the highest score and then the earlier row first.
+        """Return at most k rows that contain a word of the query, the highest score and then the earlier row first.
 
         Only `candidate_rows`, ascending, are returned if they are given.
         """
@@ -125,7 +125,7 @@ class Bm25:
 
 
 def fuse_rankings(rankings: Sequence[NDArray[np.int64]], k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Fuses rankings of rows, the best first, by the sum of 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009).
+    """Fuse rankings of rows, the best first, by the sum of 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009).
 
     Returns at most k rows and their sums, the highest sum and then the earlier row first.
     """

@@ -58,7 +58,7 @@ class RowEncoder:
         self._keys: dict[str, list[NDArray[np.uint64]]] = {"row": [], "id": []}
 
     def encode(self, blocks: Blocks) -> Iterator[Rows]:
-        """Encodes lists of texts, or tables with a column `sentence`."""
+        """Encode lists of texts, or tables with a column `sentence`."""
         for block in blocks:
             given = block if isinstance(block, pa.Table) else pa.table({SENTENCE: pa.array(block, pa.string())})
             given = given.cast(pa.schema([(field.name, plain_type(field.type)) for field in given.schema]))
@@ -79,7 +79,7 @@ class RowEncoder:
             self._progress(len(texts))
 
     def _conformed(self, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
-        """Casts columns to their types in the index or in the first block; sentence and position come first."""
+        """Cast columns to their types in the index or in the first block; sentence and position come first."""
         names = [SENTENCE, POSITION, *(name for name in columns if name not in (SENTENCE, POSITION))]
         self._names = self._names or names
         if names != self._names:
@@ -106,7 +106,7 @@ class RowEncoder:
         return new
 
     def replaced_rows(self) -> NDArray[np.int64]:
-        """Returns the earlier rows whose id came again with other values, ascending."""
+        """Return the earlier rows whose id came again with other values, ascending."""
         if self._earlier is None or not self._keys["id"]:
             return np.empty(0, np.int64)
         keys = {name: np.concatenate(parts) for name, parts in self._keys.items()}
@@ -126,7 +126,7 @@ def build_index(
     batch_size: int = 256,
     progress: Progress = no_progress,
 ) -> Manifest:
-    """Encodes sentences and writes an index folder except for the encoder, the card and the provenance.
+    """Encode sentences and write an index folder, except for the encoder, the card and the provenance.
 
     Args:
         encoder: The encoder.
@@ -160,7 +160,7 @@ def build_index(
 
 
 def find_first_to_merge(entries: Sequence[SegmentEntry]) -> int:
-    """Returns the first of the segments to merge, which includes all later ones; their number if none is to merge.
+    """Return the first of the segments to merge, which includes all later ones; their number if none is to merge.
 
     A segment is merged with all later ones if these have as many rows in all, so that the number of segments grows
     with the logarithm of the rows, or if more than half of its rows are removed.
@@ -175,7 +175,7 @@ def find_first_to_merge(entries: Sequence[SegmentEntry]) -> int:
 
 
 def make_index_card(manifest: Manifest, inputs: Sequence[Path]) -> Card:
-    """Makes the card of an index; licences and languages come from the cards of the inputs."""
+    """Make the card of an index; licences and languages come from the cards of the inputs."""
     inherited = [inherited_metadata(path) for path in inputs]
     values: dict[str, Any] = {
         **{key: list(dict.fromkeys(chain(*(each[key] for each in inherited)))) for key in ("license", "language")},

@@ -46,7 +46,7 @@ _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def select_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.int64]:
-    """Returns the rows of a table that pass all filters, ascending.
+    """Return the rows of a table that pass all filters, ascending.
 
     The type of a column decides how its values compare. Numbers compare as numbers, and true and false as such. A date
     or time compares up to the precision of the filter, for instance by its day. In a column of texts, `=` and `!=`
@@ -76,7 +76,7 @@ class _Parser:
         self._text, self._table, self._position = text, table, 0
 
     def parse(self) -> NDArray[np.bool_]:
-        """Returns which rows pass (rows,)."""
+        """Return which rows pass (rows,)."""
         passes = self._disjunction(0)
         if self._text[self._position :].strip():
             raise self._error()
@@ -179,7 +179,7 @@ def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, *, i
 
 
 def _compare_numbers(column: pa.ChunkedArray, operator: str, value: str) -> NDArray[np.bool_]:
-    """Compares integers exactly, because floats of 64 bits do not represent all of them."""
+    """Compare integers exactly, because floats of 64 bits do not represent all of them."""
     compare = _OPERATORS[operator]
     if pa.types.is_integer(column.type) and _WHOLE.fullmatch(value):
         try:

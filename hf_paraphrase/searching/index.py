@@ -72,7 +72,7 @@ class Neighbour:
     snippet: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """Returns the fields that have a value, for JSON."""
+        """Return the fields that have a value, for JSON."""
         return {name: value for name, value in vars(self).items() if value or name not in ("columns", "snippet")}
 
 
@@ -110,7 +110,7 @@ class SearchIndex:
         self.snapshot = Snapshot.open(self.folder)
 
     def refresh(self) -> bool:
-        """Reads the folder again if it has changed, and returns whether it has."""
+        """Read the folder again if it has changed, and return whether it has."""
         is_new = Manifest.read_from(self.folder) != self.snapshot.read_manifest
         if is_new:
             self.snapshot = Snapshot.open(self.folder)
@@ -153,7 +153,7 @@ class SearchIndex:
         return encoder
 
     def _is_encoder(self, encoder: SentenceEncoder) -> bool:
-        """Returns whether an encoder computes the stored vectors of some rows."""
+        """Return whether an encoder computes the stored vectors of some rows."""
         rows = np.unique(np.linspace(0, len(self.vectors) - 1, _CHECKED_SENTENCES).astype(np.int64))
         stored, texts = self.vectors[rows], self.snapshot.take(rows)[SENTENCE].to_pylist()
         computed = SearchEmbedder(encoder.for_task("document")).embed(texts)
@@ -186,7 +186,7 @@ class SearchIndex:
         prompt_name: str | None = None,
         prompt: str | None = None,
     ) -> Iterator[list[Neighbour]]:
-        """Finds the sentences of the corpus that are nearest to each query.
+        """Find the sentences of the corpus that are nearest to each query.
 
         Args:
             queries: One sentence or several.
@@ -248,20 +248,20 @@ class SearchIndex:
             yield from hits
 
     def neighbours(self, *args: Any, probes: int | None = None, **options: Any) -> Iterator[list[Neighbour]]:
-        """Calls :meth:`search`; this is its former name."""
+        """Call :meth:`search`, whose former name this is."""
         warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
         return self.search(*args, nprobe=probes, **options)
 
     def search_vectors(
         self, vectors: NDArray[np.float32], k: int, **options: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows of the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
+        """Find the rows with the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
         return self.snapshot.search_vectors(vectors, k, **options)
 
     def mine(
         self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
     ) -> ScoredPairs:
-        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine.
+        """Find all pairs of sentences of the corpus whose embeddings have at least a given cosine.
 
         All rows are compared with all. Pairs that differ in case and spacing only are left out. At most `max_pairs`
         pairs are kept, the pairs of the highest cosine; memory is 48 bytes per pair.
@@ -297,7 +297,7 @@ class SearchIndex:
         batch_size: int = 256,
         progress: Progress = no_progress,
     ) -> int:
-        """Adds rows. Rows that have the id of an added row and other values are replaced.
+        """Add rows. Rows that have the id of an added row and other values are replaced.
 
         Rows that are equal to a row of the index in all columns, and blank sentences, are left out. The time grows
         with the added rows only, and a killed process leaves the index unchanged.
@@ -343,7 +343,7 @@ class SearchIndex:
         ids: Sequence[Any] = (),
         filters: str | Sequence[str] = (),
     ) -> int:
-        """Removes the rows with one of the sentences, up to case and spacing, with one of the ids, or by filters.
+        """Remove the rows with one of the sentences, up to case and spacing, with one of the ids, or by filters.
 
         Args:
             sentences: Texts.
@@ -368,7 +368,7 @@ class SearchIndex:
 
     @contextmanager
     def _changing(self) -> Iterator[Snapshot]:
-        """Locks the folder, yields its newest state, and shows the changed one."""
+        """Lock the folder, yield its newest state, and open the changed one."""
         if not has_own_provenance(self.folder):
             raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
         try:
@@ -382,7 +382,7 @@ class SearchIndex:
             raise OutputError(f"cannot change the index: {error.strerror or error}", path=self.folder) from error
 
     def _commit(self, manifest: Manifest, source: Path | None = None) -> None:
-        """Merges small segments, replaces the manifest, and brings card and provenance up to date."""
+        """Merge small segments, replace the manifest, and update card and provenance."""
         segments = tuple(entry for entry in manifest.segments if entry.live_rows)
         manifest = replace(manifest, segments=segments)
         first = find_first_to_merge(segments)
@@ -417,7 +417,7 @@ def _open_reranker(name: str | os.PathLike[str], device: str) -> CrossEncoder:
 
 
 def _as_table(texts: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """Returns texts, and values of other columns for each text, as one table."""
+    """Return texts, and values of other columns for each text, as one table."""
     if reserved := {SENTENCE, POSITION} & {*columns}:
         raise UsageError(f"the index itself makes the column {min(reserved)}", remedy="give the column another name")
     for name, values in columns.items():

@@ -97,13 +97,13 @@ class Manifest:
         return sum(values) / self.rows
 
     def results(self) -> dict[str, Any]:
-        """Returns the counts and names for provenance and card."""
+        """Return the counts and names for provenance and card."""
         own = {name: value for name, value in asdict(self).items() if name not in ("segments", "format")}
         counts = {"rows": self.rows, "zero_rows": self.zero_rows, "nlist": self.nlist, "recall": self.recall}
         return {**counts, "num_segments": len(self.segments), **own}
 
     def write(self, folder: Path) -> None:
-        """Replaces the manifest of a folder in one step, after the new one is on the disk."""
+        """Replace the manifest of a folder in one step, after the new one is on the disk."""
         with atomic_write(folder / MANIFEST_FILE) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n")
             stream.flush()
@@ -111,7 +111,7 @@ class Manifest:
 
     @classmethod
     def read_from(cls, folder: Path) -> Manifest:
-        """Reads the manifest of an index folder; a manifest of format 1 has counts only."""
+        """Read the manifest of an index folder; a manifest of format 1 has counts only."""
         path = folder / MANIFEST_FILE
         if not path.exists():
             what = f"not an index folder: it has no {MANIFEST_FILE}" if folder.exists() else "no such index folder"

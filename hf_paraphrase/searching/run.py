@@ -154,7 +154,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
     overwrite: bool = setting("replace an existing output folder", False, only_with="output")
 
     def check(self) -> None:
-        """Checks that the settings fit together."""
+        """Check that the settings fit together."""
         super().check()
         queries, changes = bool(self.query or self.query_file), any(is_given(self, name) for name in _CHANGES)
         for_queries = ", ".join(
@@ -176,11 +176,11 @@ class SearchSettings(DeviceSettings, FormatSettings):
             self.model = BUILTIN
 
     def open_corpus(self, source: str | None) -> SentenceCorpus:
-        """Opens sentences that are added, removed or indexed."""
+        """Open sentences that are added, removed or indexed."""
         return SentenceCorpus(Path(str(source)), self.columns, self.split, **self.format_options())
 
     def artefact(self, inputs: Sequence[str | Path | None]) -> Artefact:
-        """Starts the output folder; inputs that are None are left out."""
+        """Start the output folder; inputs that are None are left out."""
         given = [path for path in inputs if path is not None]
         output = str(self.output)
         return Artefact(output, command="search", settings=self, inputs=given, overwrite=self.overwrite)
@@ -203,7 +203,7 @@ class Searched:
 
 @recipe(SearchSettings)
 def search(settings: SearchSettings) -> Searched:
-    """Builds an index or changes one, finds the nearest neighbours of queries, or mines paraphrases."""
+    """Build an index or change one, find the nearest neighbours of queries, or mine paraphrases."""
     if settings.output is not None:
         check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
@@ -244,7 +244,7 @@ def _build_into(folder: Path, settings: SearchSettings) -> tuple[SentenceCorpus,
 
 @contextmanager
 def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
-    """Shows how many sentences of a corpus were read, and names it in errors."""
+    """Show how many sentences of a corpus were read, and name the corpus in errors."""
     with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         yield progress.update
 
@@ -263,7 +263,7 @@ def _log_counts(made: Manifest) -> None:
 
 
 def _change(settings: SearchSettings) -> Searched:
-    """Removes sentences from an index, or adds some."""
+    """Remove sentences from an index, or add some."""
     index = _open(settings)
     if settings.remove is not None:
         corpus = settings.open_corpus(settings.remove)
@@ -285,7 +285,7 @@ def _change(settings: SearchSettings) -> Searched:
 
 
 def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[str, list[Neighbour]]]:
-    """Finds the neighbours of each query, and logs at the end how many queries have none."""
+    """Find the neighbours of each query, and log at the end how many queries have none."""
     queries = settings.query
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
@@ -336,7 +336,7 @@ def _mine(settings: SearchSettings) -> Searched:
 
 
 def _open(settings: SearchSettings) -> SearchIndex:
-    """Opens the index folder, or builds an index of the corpus in a temporary folder."""
+    """Open the index folder, or build an index of the corpus in a temporary folder."""
     if settings.corpus is None:
         return SearchIndex(str(settings.index), device=settings.device)
     with ExitStack() as stack:

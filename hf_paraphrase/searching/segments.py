@@ -37,7 +37,7 @@ Rows = tuple[pa.Table, NDArray[np.float32], Keys]
 
 
 def hash_keys(table: pa.Table) -> Keys:
-    """Hashes rows for each of :data:`KEYS`: (rows,), uint64; the key of a missing id is 0."""
+    """Hash rows for each of :data:`KEYS`: (rows,), uint64; the key of a missing id is 0."""
     texts = table[SENTENCE].combine_chunks()
     others = [name for name in table.column_names if name not in (SENTENCE, POSITION)]
     values = [""] * len(table)
@@ -59,7 +59,7 @@ def hash_keys(table: pa.Table) -> Keys:
 def write_segment(
     index: Path, parts: Iterable[Rows], manifest: Manifest, embedder: SearchEmbedder | None, *, is_first: bool = False
 ) -> SegmentEntry | None:
-    """Writes rows into a new segment of an index folder; returns None if there are no rows.
+    """Write rows into a new segment of an index folder; return None if there are no rows.
 
     The first segment of an approximate index has an approximate index whatever its size. Its recall is measured by
     queries that are not rows: the first halves of some texts.
@@ -93,7 +93,7 @@ def write_segment(
 
 
 def _write_rows(folder: Path, parts: Iterable[Rows], dimension: int) -> tuple[int, int]:
-    """Writes rows, vectors and sorted keys; returns the number of rows and the number of zero vectors."""
+    """Write rows, vectors and sorted keys; return the numbers of rows and of zero vectors."""
     folder.mkdir(parents=True)
     all_keys: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in KEYS}
     num_rows = zero_rows = 0
@@ -154,19 +154,19 @@ class Segment:
         return FaissIndex(self.folder / FAISS_FILE, self.vectors, self._method)
 
     def _sorted_keys(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Returns the keys, ascending, and the row of each (rows,)."""
+        """Return the keys, ascending, and the row of each (rows,)."""
         keys, rows = self._keys[kind]
         return keys, rows.view(np.int64)
 
     def keys(self, kind: str) -> NDArray[np.uint64]:
-        """Returns the key of each row (rows,)."""
+        """Return the key of each row (rows,)."""
         keys, rows = self._sorted_keys(kind)
         by_row = np.empty_like(keys)
         by_row[rows] = keys
         return by_row
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Returns the rows with one of the keys that are not removed, ascending, and their keys."""
+        """Return the rows with one of the keys that are not removed, ascending, and their keys."""
         ordered, rows = self._sorted_keys(kind)
         keys = np.unique(keys[keys != 0] if kind == "id" else keys)
         starts, stops = (np.searchsorted(ordered, keys, side=side) for side in ("left", "right"))
@@ -179,7 +179,7 @@ class Segment:
 
 
 def remove_leftovers(index: Path, manifest: Manifest) -> None:
-    """Removes the segments that the manifest does not name: merged segments, and segments of a killed run."""
+    """Remove the segments that the manifest does not name: merged segments, and segments of a killed run."""
     names = {entry.name for entry in manifest.segments}
     for path in (index / SEGMENTS_FOLDER).glob("*"):
         if path.name not in names:
@@ -187,7 +187,7 @@ def remove_leftovers(index: Path, manifest: Manifest) -> None:
 
 
 def locate(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Distributes rows over parts that begin at the rows `starts`.
+    """Distribute rows over parts that begin at the rows `starts`.
 
     Yields:
         For each part with some of the rows its index, the positions of these rows in `rows`, and the rows counted from

@@ -30,7 +30,7 @@ def semantic_search(
     corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
-    """Finds, for each query, the `top_k` embeddings of a corpus with the highest cosine; fewer if there are fewer.
+    """Find, for each query, the `top_k` embeddings of a corpus with the highest cosine; fewer if there are fewer.
 
     Both are arrays or tensors (texts, dim), or (dim,) for one query, which are compared in chunks.
 
@@ -65,7 +65,7 @@ def paraphrase_mining(
     top_k: int = 100,
     **options: Any,
 ) -> list[tuple[float, int, int]]:
-    """Finds the most similar pairs of sentences, from the nearest neighbors of each sentence.
+    """Find the most similar pairs of sentences, from the nearest neighbors of each sentence.
 
     `model` is a :class:`~..sentence_encoder.SentenceEncoder`, to whose `encode` `batch_size` and further options are
     passed. The `top_k` nearest of each sentence are considered, compared in chunks as by :func:`semantic_search`.
@@ -100,7 +100,7 @@ def paraphrase_mining(
 
 
 def _as_array(name: str, vectors: Embeddings) -> NDArray[np.float32]:
-    """Returns embeddings as an array; NumPy supports neither bfloat16 nor gradients."""
+    """Return embeddings as an array; NumPy supports neither bfloat16 nor gradients."""
     array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
     try:
         return np.asarray(array, np.float32)

@@ -115,14 +115,14 @@ class Service:
         }
 
     def count(self, path: str, status: int, seconds: float) -> None:
-        """Counts an answered request for `/metrics`."""
+        """Count an answered request for `/metrics`."""
         path = path if path in self.routes else "other"
         with self._lock:
             self._counts[path, status] += 1
             self._seconds[path] += seconds
 
     def metrics(self, body: Json) -> str:
-        """Returns the numbers of requests and their durations in the text format of Prometheus."""
+        """Return the numbers of requests and their durations in the text format of Prometheus."""
         requests, seconds = "hf_paraphrase_requests_total", "hf_paraphrase_request_seconds_total"
         lines = [f"# TYPE {requests} counter"]
         for (path, status), count in sorted(self._counts.items()):
@@ -132,22 +132,22 @@ class Service:
         return "\n".join(lines) + "\n"
 
     def health(self, body: Json) -> Json:
-        """Returns the name of the model and the size of the index."""
+        """Return the name of the model and the size of the index."""
         sentences = None if self._index is None else len(self._index)
         return {"status": "ok", "model": self._name, "dimension": self._encoder.dimension, "sentences": sentences}
 
     def models(self, body: Json) -> Json:
-        """Lists the model."""
+        """List the model."""
         return {"object": "list", "data": [self.model(self._name)]}
 
     def model(self, name: Any) -> Json:
-        """Describes a model by its name."""
+        """Describe a model by its name."""
         if name not in (None, self._name):
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {name!r}, but {self._name}")
         return {"id": self._name, "object": "model", "created": 0, "owned_by": "hf_paraphrase"}
 
     def embeddings(self, body: Json) -> Json:
-        """Embeds `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
+        """Embed `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
 
         `input_type` is `query` or `document`, for encoders that embed them differently; `prompt_name` or `prompt` is
         put before each text.
@@ -177,7 +177,7 @@ class Service:
         return {"object": "list", "data": data, "model": self._name, "usage": usage}
 
     def search(self, body: Json) -> Json:
-        """Finds the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
+        """Find the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
         index = self._opened_index()
         options = _read(body, "query", "top_k", "filter", "hybrid", "snippets", "prompt_name", "prompt")
         queries, filters = options.pop("query"), options.pop("filter") or ()
@@ -193,7 +193,7 @@ class Service:
         }
 
     def add(self, body: Json) -> Json:
-        """Adds `sentences` to the index, perhaps with `ids` and other `columns`; rows of these ids are replaced."""
+        """Add `sentences` to the index, perhaps with `ids` and other `columns`; rows of these ids are replaced."""
         index = self._opened_index(to_change=True)
         given = _read(body, "sentences", "ids", "columns", "unique")
         sentences = _list_texts("sentences", given.pop("sentences"))
@@ -207,7 +207,7 @@ class Service:
             return {"added": added, "replaced": index.num_replaced, "sentences": len(index)}
 
     def remove(self, body: Json) -> Json:
-        """Removes rows by `sentences`, by `ids` and by `filter`, as far as they are given."""
+        """Remove rows by `sentences`, by `ids` and by `filter`, as far as they are given."""
         index = self._opened_index(to_change=True)
         given = {name: value or [] for name, value in _read(body, "sentences", "ids", "filter").items()}
         if not any(given.values()):
@@ -233,7 +233,7 @@ _TYPES: dict[str, tuple[type, str]] = {
 
 
 def _read(body: Json, *names: str) -> Json:
-    """Returns the values of these keys, None for missing ones; texts become lists.
+    """Return the values of these keys, None for missing ones; texts become lists.
 
     Other keys are refused: an ignored filter would return what it should hide.
     """
@@ -286,13 +286,13 @@ class Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Binds the port, without asking the network for the name of this machine."""
+        """Bind the port without looking up the name of this machine in the network."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Counts a request while it is answered."""
+        """Count a request while it is answered."""
         with self._changed:
             self._requests += 1
         try:
@@ -303,7 +303,7 @@ class Server(ThreadingHTTPServer):
                 self._changed.notify_all()
 
     def finish(self) -> None:
-        """Closes the port and waits for the requests that are being answered."""
+        """Close the port and wait for the requests in progress."""
         self.closing = True
         self.shutdown()
         self.server_close()
@@ -311,7 +311,7 @@ class Server(ThreadingHTTPServer):
             self._changed.wait_for(lambda: self._requests == 0, _SECONDS_TO_FINISH)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Does nothing: the client is gone, and errors of the service are answered with a status."""
+        """Do nothing: the client is gone, and errors of the service are answered with a status."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -338,7 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuses another Host, which a web page could use to reach this server, and a missing key."""
+        """Refuse another Host, which a web page could use to reach this server, and a missing key."""
         service = self.server.service
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
@@ -381,14 +381,14 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _discard(self, size: int, end: bytes | None = None) -> None:
-        """Reads the rest of a request, because a client that is still sending would not see the answer."""
+        """Read the rest of a request, because a client that is still sending would not see the answer."""
         last = b""
         while size > 0 and last != end and (data := self.rfile.read1(min(size, 1 << 16))):
             size -= len(data)
             last = (last + data)[-len(end or b"-") :]
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers with a status and a reason, and closes the connection."""
+        """Answer with a status and a reason, and close the connection."""
         self.close_connection = True
         kind = "server_error" if code >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         problem = {"message": message or HTTPStatus(code).phrase, "type": kind, "param": None, "code": None}
@@ -409,11 +409,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data if self.command != "HEAD" else b"")
 
     def log_message(self, format: str, *values: Any) -> None:
-        """Logs no requests: their texts may be private, and a proxy counts them."""
+        """Log no requests: their texts may be private."""
 
 
 def dump_json(value: Any) -> str:
-    """Writes JSON in which NaN and infinity, which JSON lacks, are null, and dates are text."""
+    """Write JSON in which NaN and infinity, which JSON lacks, are null, and dates are text."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:
@@ -423,7 +423,7 @@ def dump_json(value: Any) -> str:
 
 @contextmanager
 def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
-    """Answers requests while the block runs, which is given the URL."""
+    """Answer requests while the block runs, and yield the URL."""
     try:
         server = Server(service, host, port)
     except (OSError, OverflowError) as error:
@@ -438,7 +438,7 @@ def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
 
 @recipe(ServeSettings)
 def serve(settings: ServeSettings) -> None:
-    """Answers requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until it is interrupted."""
     with running(_service(settings), settings.host, settings.port) as url:
         with suppress(KeyboardInterrupt):
             log(f"listening on {url} (stop with Ctrl-C)")

@@ -90,7 +90,7 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """Opens the current state of an index folder; a copy of an index of version 0.1 or 0.2 is converted."""
+        """Open the current state of an index folder; a copy of an index of version 0.1 or 0.2 is converted."""
         for attempt in range(_ATTEMPTS):
             manifest = Manifest.read_from(folder)
             try:
@@ -103,7 +103,7 @@ class Snapshot:
 
     @classmethod
     def _open_converted(cls, folder: Path, manifest: Manifest) -> Snapshot:
-        """Opens an index of version 0.1 or 0.2 without a change to its folder, which may be read-only."""
+        """Open an index of version 0.1 or 0.2 without a change to its folder, which may be read-only."""
         copy = TemporaryDirectory(prefix="hf_paraphrase_index_")
         snapshot = cls(Path(copy.name), _convert(folder, manifest, Path(copy.name)))
         snapshot.read_manifest, snapshot._converted = manifest, copy
@@ -118,15 +118,15 @@ class Snapshot:
         return np.setdiff1d(np.arange(len(self.table)), self.removed) if len(self.removed) else None
 
     def take(self, rows: NDArray[np.int64]) -> pa.Table:
-        """Returns some rows (rows,) in their order, with all columns."""
+        """Return some rows (rows,) in their order, with all columns."""
         return take_rows(self._batches.__getitem__, self._batch_starts, rows, self.table.schema)
 
     def select(self, filters: str | Sequence[str]) -> NDArray[np.int64]:
-        """Returns the rows that pass all filters, ascending; see :func:`~.filters.select_rows`."""
+        """Return the rows that pass all filters, ascending; see :func:`~.filters.select_rows`."""
         return np.setdiff1d(select_rows(self.table, filters), self.removed, assume_unique=True)
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Returns the rows with one of the keys that are not removed, ascending, and their keys."""
+        """Return the rows with one of the keys that are not removed, ascending, and their keys."""
         parts = [segment.find(kind, keys) for segment in self.segments]
         rows = [rows + start for (rows, _), start in zip(parts, self.starts, strict=False)]
         return np.concatenate(rows), np.concatenate([own for _, own in parts])
@@ -150,7 +150,7 @@ class Snapshot:
         nprobe: int | None = None,
         candidate_rows: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows with the highest cosine to each query.
+        """Find the rows with the highest cosine to each query.
 
         Args:
             vectors: Unit or zero vectors (queries, dim).
@@ -194,7 +194,7 @@ class Snapshot:
         return np.take_along_axis(rows, order, axis=1), np.take_along_axis(cosines, order, axis=1)
 
     def live_parts(self, first: int) -> Iterator[Rows]:
-        """Yields the rows of the segments from `first` on, without the removed ones, for a new segment."""
+        """Yield the rows of the segments from `first` on, without the removed ones, for a new segment."""
         for segment, start in zip(self.segments[first:], self.starts[first:].tolist(), strict=False):
             keys = {name: segment.keys(name) for name in KEYS}
             live = np.setdiff1d(np.arange(segment.entry.rows), segment.removed, assume_unique=True)
@@ -203,7 +203,7 @@ class Snapshot:
                 yield self.take(rows + start), segment.vectors[rows], {name: keys[name][rows] for name in KEYS}
 
     def without(self, rows: NDArray[np.int64]) -> Manifest:
-        """Writes new lists of removed rows (rows,), ascending, and returns the manifest that names them."""
+        """Write new lists of removed rows (rows,), ascending, and return the manifest that names them."""
         entries = list(self.manifest.segments)
         for part, _, own in locate(self.starts, rows):
             segment = self.segments[part]
@@ -219,7 +219,7 @@ class Snapshot:
 
 
 def convert_old_index(folder: Path) -> None:
-    """Rewrites an index of version 0.1 or 0.2 in its folder, which the caller has locked; leaves others alone."""
+    """Rewrite an index of version 0.1 or 0.2 in its folder, which the caller has locked; leave others unchanged."""
     manifest = Manifest.read_from(folder)
     if manifest.format == 1:
         _convert(folder, manifest, folder).write(folder)
@@ -229,7 +229,7 @@ def convert_old_index(folder: Path) -> None:
 
 
 def _convert(folder: Path, manifest: Manifest, target: Path) -> Manifest:
-    """Writes the rows of an index of version 0.1 or 0.2 as a segment of `target`, for exact search."""
+    """Write the rows of an index of version 0.1 or 0.2 as a segment of `target`, for exact search."""
     data, vectors = DataFolder(folder), open_vectors(folder / VECTORS_FILE)
     data.require(SENTENCE, POSITION)
     table = data.table()

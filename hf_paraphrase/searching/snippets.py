@@ -24,12 +24,12 @@ _SENTENCE_END = re.compile(
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """Matches words; of a long run of characters without space, pieces of half a passage."""
+    """Compile a pattern of words; a long span without spaces is cut into pieces of half a passage."""
     return re.compile(rf"\S{{1,{_MAX_CHARACTERS // 2}}}[{python_class(combining_marks())}]*")
 
 
 def split_passages(text: str) -> list[str]:
-    """Splits a text of more than 200 characters into its sentences, and longer sentences into windows.
+    """Split a text of more than 200 characters into its sentences, and longer sentences into windows.
 
     A sentence of fewer than 20 characters, such as a heading or an abbreviation, goes with the next one. Windows begin
     and end where words do, and overlap by half, so that an answer is not cut in two.
@@ -64,7 +64,7 @@ def find_best_passages(
     texts: Sequence[Sequence[str]],
     embed: Callable[[Sequence[str]], NDArray[np.float32]],
 ) -> list[list[str]]:
-    """Finds the passage with the highest cosine to a query in each text of its hits.
+    """Find the passage with the highest cosine to a query in each text of its hits.
 
     The queries have unit vectors (queries, dim). All passages are embedded in one call. A query of unknown words, with
     a zero vector, gets the passage that has most of them.

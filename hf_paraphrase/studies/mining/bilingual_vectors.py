@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
-from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.fast_tokenize import word_ids
 from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
@@ -173,8 +173,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
 
 def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
     """Tokenize sentences and drop unknown words."""
-    backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
+    ids = word_ids(tokenizer, [text or "" for text in texts.to_pylist()])
     is_known = ids.ids != tokenizer.unk_token_id
     ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
     return TokenIds(ids.ids[is_known], ends[ids.offsets])

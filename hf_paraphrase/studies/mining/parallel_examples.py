@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...mining.collections import SIDES
 from ...settings import setting
 from ...text.normalization import normalize_words_all
-from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.fast_tokenize import word_ids
 from ...tokenization.ragged_ids import TokenIds
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
 from ...training.run import TrainingRunSettings
@@ -128,10 +128,9 @@ def _side(
     # A sentence of punctuation alone equals only itself.
     names = [name or text for name, text in zip(normalize_words_all(different).to_pylist(), kept, strict=True)]
     groups = pa.array(names, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
-    backend = tokenizer.backend_tokenizer
     # Sentences are numbered by first occurrence, and training pairs come first.
     trained = int(parts[TRAIN].max(initial=-1)) + 1
-    return Side(kept, ids_of(backend, kept, lookup_for(backend)), groups, trained), parts
+    return Side(kept, word_ids(tokenizer, kept), groups, trained), parts
 
 
 class NegativeDraw:
