@@ -26,7 +26,7 @@ from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import model_class
 from ..tokenization.fast_tokenize import list_of_texts
-from ..tokenization.ragged_ids import TokenIds
+from ..tokenization.ragged_ids import TokenIds, id_counts
 from ..training.devices import CPU
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings
 
@@ -85,7 +85,7 @@ def tokenize(
 
 def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
     """Write initial vectors into the first rows of an encoder's embeddings; return how many of the words have one."""
-    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
+    counts = id_counts(tokenize(tokenizer, texts).first.ids, len(tokenizer))
     coverage = fill_embeddings(encoder.embeddings, tokenizer, vectors, counts, seed)
     log(f"initial vectors: {coverage}")
     return coverage

@@ -15,6 +15,7 @@ from ...data.sentences import naming
 from ...errors import InputError
 from ...mining.collections import SIDES
 from ...settings import setting
+from ...text.hashing import are_among
 from ...text.normalization import normalize_words_all
 from ...tokenization.fast_tokenize import word_ids
 from ...tokenization.ragged_ids import TokenIds
@@ -105,10 +106,7 @@ class ParallelExamples:
         Pairs of the bitext match regardless of case, punctuation and spaces. The paper excludes only the sentence's
         own translation (j ≠ i).
         """
-        keys = self._keys(sources, targets)
-        positions = np.searchsorted(self.known, keys)
-        is_parallel: NDArray[np.bool_] = self.known[np.minimum(positions, len(self.known) - 1)] == keys
-        return is_parallel
+        return are_among(self._keys(sources, targets), self.known)
 
     def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.source.groups[sources] * (int(self.target.groups.max(initial=0)) + 1) + self.target.groups[targets]
