@@ -762,7 +762,7 @@ def serve(
     writable: bool = False,
     allowed_host: str | Sequence[str] = ...,
 ) -> None:
-    """Answers requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until it is interrupted."""
 
 def analyze_pairs(
     *,

@@ -20,12 +20,13 @@ from ..artefacts.model_loading import (
     load_transformers_model,
     open_tokenizer_folder,
 )
+from ..encoders.backends.batch_tokenizer import BatchTokenizer, InputProcessing, count_final_special
 from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
 from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import model_class
-from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
-from ..tokenization.ragged_ids import TokenIds
+from ..tokenization.fast_tokenize import list_of_texts
+from ..tokenization.ragged_ids import TokenIds, id_counts
 from ..training.devices import CPU
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings
 
@@ -71,23 +72,20 @@ def tokenize(
 ) -> ClassifierInputs:
     """Tokenize sentences or pairs without padding, up to the maximum length of a transformer."""
     backend: Any = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
-    if truncates := tokenizer.model_max_length < 1 << 30:
-        backend.enable_truncation(tokenizer.model_max_length)
-    lookup = None if truncates else lookup_for(backend, special_tokens=True)
+    processing = InputProcessing()
+    if (longest := tokenizer.model_max_length) < 1 << 30:
+        processing = InputProcessing(max_tokens=longest, num_final_special=count_final_special(backend))
+    batches = BatchTokenizer(processing)
 
     def ids(texts: Texts) -> TokenIds:
-        if truncates:
-            return TokenIds.of_lists([encoding.ids for encoding in backend.encode_batch_fast(list_of_texts(texts))])
-        return ids_of(backend, list_of_texts(texts), lookup, special_tokens=True)
+        return TokenIds.joined(batches.tokenize(backend, list_of_texts(texts)))
 
     return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
 
 
 def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
     """Write initial vectors into the first rows of an encoder's embeddings; return how many of the words have one."""
-    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
+    counts = id_counts(tokenize(tokenizer, texts).first.ids, len(tokenizer))
     coverage = fill_embeddings(encoder.embeddings, tokenizer, vectors, counts, seed)
     log(f"initial vectors: {coverage}")
     return coverage

@@ -15,7 +15,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
 from ..encoders.backends.padded_batches import embed_in_padded_batches, evaluation_mode, show_progress
 from ..models.registry import model_class
-from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
+from ..tokenization.fast_tokenize import list_of_texts, word_ids
 from ..tokenization.ragged_ids import TokenIds
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ class ParallelClassifier:
 
     def encode_source(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
         """Compute the vectors of source sentences, float32 (texts, dim); zero for a text without words."""
-        ids = _tokenize(self.source_tokenizer, texts)
+        ids = word_ids(self.source_tokenizer, list_of_texts(texts))
         return encode_sentences(self.model, self.model.encode_source, ids, show_progress_bar=show_progress_bar)
 
     def encode_target(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
         """Compute the vectors of target sentences, float32 (texts, dim); zero for a text without words."""
-        ids = _tokenize(self.target_tokenizer, texts)
+        ids = word_ids(self.target_tokenizer, list_of_texts(texts))
         return encode_sentences(self.model, self.model.encode_target, ids, show_progress_bar=show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -76,11 +76,6 @@ class ParallelClassifier:
         """Compute the probability that the two texts of each pair are parallel, float64 (pairs,)."""
         logits = self.score(self.encode_source(sources), self.encode_target(targets))
         return np.asarray(expit(logits.astype(np.float64)))
-
-
-def _tokenize(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:
-    backend = tokenizer.backend_tokenizer
-    return ids_of(backend, list_of_texts(texts), lookup_for(backend))
 
 
 def encode_sentences(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,14 +64,19 @@ def train_supervised(settings: SupervisedSettings) -> SentenceClassifierModel:
 
 
 def save_classifier(
-    run: TrainingRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, trainer: Any
+    run: TrainingRun, model: PreTrainedModel, tokenizers: Mapping[str, PreTrainedTokenizerBase], trainer: Any
 ) -> dict[str, Any]:
-    """Save a classifier, and return the results of every training; without a trainer no epoch was chosen."""
+    """Save a classifier and its tokenizers by their subfolders; return the results that every training records.
+
+    The best epoch is None if no epoch was chosen; the trainer is None if the encoder is frozen.
+    """
     with quiet_transformers():
         model.eval().save_pretrained(run.folder)
-    save_tokenizer(tokenizer, run.folder)
+    for subfolder, tokenizer in tokenizers.items():
+        save_tokenizer(tokenizer, run.folder / subfolder)
+    best = None if trainer is None else trainer.best_scores()
     return {
-        "best_epoch": None if trainer is None else trainer.best_scores()["epoch"],
+        "best_epoch": None if best is None else best["epoch"],
         "epochs": [] if trainer is None else trainer.scores(),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
     }
@@ -123,7 +128,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     run.write(
         results={
             **measured,
-            **save_classifier(run, model, tokenizer, trainer),
+            **save_classifier(run, model, {"": tokenizer}, trainer),
             "rows": {part: len(rows) for part, rows in data.parts.items()},
             "training_rows_left_out": data.left_out,
             "coverage": None if coverage is None else vars(coverage),
@@ -272,7 +277,7 @@ def _train_reference(settings: ReferenceClassifierSettings, run: TrainingRun) ->
     results: dict[str, Any] = {
         "test": lists["test"].test(model, settings.seed),
         "dev": {name: best[name] for name in (*columns, "sentences")},
-        **save_classifier(run, model, tokenizer, trainer),
+        **save_classifier(run, model, {"": tokenizer}, trainer),
         "references": {part: len(parts[part]) for part in PARTS},
         "translations": {part: sum(len(reference.translations) for reference in parts[part]) for part in PARTS},
         "vocabulary": model.config.vocab_size,

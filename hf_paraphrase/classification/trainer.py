@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..tokenization.ragged_ids import ends_of
 from ..training.batches import EpochBatches, Item
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.sparse_gradients import SparseGradientTrainer
@@ -76,7 +77,7 @@ class ReferenceLists:
         sizes = [len(reference.translations) for reference in references]
         labels = np.repeat(np.array([1, 0]), [len(sizes), sum(sizes)])
         inputs = tokenize(tokenizer, list_texts(references), targets=labels)
-        return cls(inputs, len(sizes) + np.cumsum([0, *sizes], dtype=np.int64))
+        return cls(inputs, len(sizes) + ends_of(np.array(sizes, np.int64)))
 
     def __len__(self) -> int:
         return len(self.lists) - 1

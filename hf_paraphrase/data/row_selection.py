@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -63,6 +63,24 @@ def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
     return np.random.default_rng([seed, _SHUFFLING]).permutation(rows)
 
 
+def take_rows(
+    read_batch: Callable[[int], pa.RecordBatch], starts: Sequence[int], rows: np.ndarray, schema: pa.Schema
+) -> pa.Table:
+    """Take rows in their order from numbered batches, of which only those with such a row are read.
+
+    Batch i has the rows `starts[i]` to `starts[i + 1]`. `Table.take` would copy all batches instead.
+    """
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    edges = np.searchsorted(ordered, starts)
+    parts = [
+        read_batch(index).take(pa.array(ordered[edges[index] : edges[index + 1]] - starts[index]))
+        for index in np.flatnonzero(np.diff(edges)).tolist()
+    ]
+    table = pa.Table.from_batches(parts, schema=schema).combine_chunks()
+    return table if (np.diff(order) == 1).all() else table.take(pa.array(np.argsort(order)))
+
+
 class RowStore(AbstractContextManager["RowStore"]):
     """Rows written once to a temporary Arrow file, and then read in any selection and order.
 
@@ -99,22 +117,10 @@ class RowStore(AbstractContextManager["RowStore"]):
         with pa.OSFile(str(self.path), "rb") as file:
             reader = pa.ipc.open_file(file)
             for begin in range(0, len(rows), most):
-                table = self._take(reader, rows[begin : begin + most])
+                table = take_rows(reader.get_batch, self._starts, rows[begin : begin + most], self.schema)
                 for first in range(0, table.num_rows, BATCH_ROWS):
                     yield table.slice(first, BATCH_ROWS)
 
     def __exit__(self, *_: object) -> None:
         self._writer.close()
         self.path.unlink(missing_ok=True)
-
-    def _take(self, reader: pa.ipc.RecordBatchFileReader, rows: np.ndarray) -> pa.Table:
-        order = np.argsort(rows, kind="stable")
-        ordered = rows[order]
-        starts = np.asarray(self._starts)
-        edges = np.searchsorted(ordered, starts)
-        parts = [
-            reader.get_batch(int(index)).take(pa.array(ordered[edges[index] : edges[index + 1]] - starts[index]))
-            for index in np.flatnonzero(np.diff(edges))
-        ]
-        table = pa.Table.from_batches(parts, schema=self.schema).combine_chunks()
-        return table if (np.diff(order) == 1).all() else table.take(pa.array(np.argsort(order)))

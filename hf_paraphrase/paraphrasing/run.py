@@ -24,10 +24,11 @@ from ..errors import HfParaphraseError, InputError, UsageError
 from ..jobs.sharded_output import ShardedOutput, finish_pairs, merge_reports
 from ..jobs.shards import REPORTS, ShardJob, cut, reports
 from ..messages import log
-from ..settings import recipe, seed_setting, setting
+from ..settings import flag, is_given, recipe, seed_setting, setting
 from ..translation.search_settings import SearchJobSettings
 from .generators import (
     API_KEY_VARIABLE,
+    DEFAULT_PROMPT,
     GENERATORS,
     LLM,
     ROUND_TRIP,
@@ -41,7 +42,6 @@ from .paraphraser import Paraphraser
 
 _LLM = {"generator": LLM}
 _HOW_TO_ASK = ("api_base", "api_key_variable", "requests_per_minute")
-_OF_SAMPLING = ("temperature", "top_p", "top_k")
 
 
 @dataclass(kw_only=True)
@@ -118,13 +118,19 @@ class GeneratorSettings(SearchJobSettings):
     def check(self) -> None:
         """Check that the settings are valid."""
         super().check()
-        samples = self.do_sample or self.api_base is not None
-        for name in _OF_SAMPLING:
-            if not samples and getattr(self, name) != type(self).__dataclass_fields__[name].default:
-                raise UsageError(f"--{name.replace('_', '-')} is for sampling", remedy="give --do-sample too")
-        if not samples and (self.num_candidates or 0) > self.num_beams:
+        if self.samples:
+            return
+        for name in ("temperature", "top_p", "top_k"):
+            if is_given(self, name):
+                raise UsageError(f"{flag(name)} is for sampling", remedy="give --do-sample too")
+        if (self.num_candidates or 0) > self.num_beams:
             remedy = f"give at most {self.num_beams}, or --do-sample"
             raise UsageError("--num-candidates is above --num-beams", remedy=remedy)
+
+    @property
+    def samples(self) -> bool:
+        """Whether tokens are drawn: an endpoint always draws them."""
+        return self.do_sample or self.api_base is not None
 
     @property
     def local_models(self) -> list[str]:
@@ -175,23 +181,20 @@ class ParaphraseSettings(GeneratorSettings):
 
     def paraphraser(self, device: str | None) -> Paraphraser:
         """Return the batch function of these settings."""
-        same = ["num", "generator", "language", "task_prefix", "num_candidates", "max_new_tokens"]
-        same += ["encoder", "min_similarity", "min_edit_distance"]
-        fields: dict[str, Any] = {name: getattr(self, name) for name in same}
-        if self.do_sample or self.api_base is not None:
+        # Most fields have the names and the values of settings.
+        names = [field.name for field in dataclasses.fields(Paraphraser) if field.name in vars(self)]
+        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        fields |= {
+            "options": self.options(device, num_return_sequences=self.num_beams),
+            "prompt": DEFAULT_PROMPT if self.prompt is None else _read_prompt(Path(self.prompt)),
+            "device": device,
+            "keep": self.keep_columns,
+        }
+        if self.samples:
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
         if self.api_base is not None:
             fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
-        if self.prompt is not None:
-            fields["prompt"] = _read_prompt(Path(self.prompt))
-        return Paraphraser(
-            tuple(self.models),
-            options=self.options(device, num_return_sequences=self.num_beams),
-            pivots=tuple(self.pivots),
-            device=device,
-            keep=tuple(self.keep_columns),
-            **fields,
-        )
+        return Paraphraser(**fields)
 
 
 def paraphrase(

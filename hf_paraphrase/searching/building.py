@@ -79,7 +79,7 @@ class RowEncoder:
             self._progress(len(texts))
 
     def _conformed(self, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
-        """Casts columns to their types in the index or in the first block; sentence and position come first."""
+        """Cast columns to their types in the index or in the first block; sentence and position come first."""
         names = [SENTENCE, POSITION, *(name for name in columns if name not in (SENTENCE, POSITION))]
         self._names = self._names or names
         if names != self._names:
@@ -126,7 +126,7 @@ def build_index(
     batch_size: int = 256,
     progress: Progress = no_progress,
 ) -> Manifest:
-    """Encode sentences and write an index folder except for the encoder, the card and the provenance.
+    """Encode sentences and write an index folder, except for the encoder, the card and the provenance.
 
     Args:
         encoder: The encoder.

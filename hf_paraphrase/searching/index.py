@@ -248,14 +248,14 @@ class SearchIndex:
             yield from hits
 
     def neighbours(self, *args: Any, probes: int | None = None, **options: Any) -> Iterator[list[Neighbour]]:
-        """Call :meth:`search`; this is its former name."""
+        """Call :meth:`search`, whose former name this is."""
         warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
         return self.search(*args, nprobe=probes, **options)
 
     def search_vectors(
         self, vectors: NDArray[np.float32], k: int, **options: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Find the rows of the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
+        """Find the rows with the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
         return self.snapshot.search_vectors(vectors, k, **options)
 
     def mine(
@@ -368,7 +368,7 @@ class SearchIndex:
 
     @contextmanager
     def _changing(self) -> Iterator[Snapshot]:
-        """Locks the folder, yields its newest state, and shows the changed one."""
+        """Lock the folder, yield its newest state, and open the changed one."""
         if not has_own_provenance(self.folder):
             raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
         try:

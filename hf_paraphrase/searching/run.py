@@ -244,7 +244,7 @@ def _build_into(folder: Path, settings: SearchSettings) -> tuple[SentenceCorpus,
 
 @contextmanager
 def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
-    """Show how many sentences of a corpus were read, and name it in errors."""
+    """Show how many sentences of a corpus were read, and name the corpus in errors."""
     with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         yield progress.update
 

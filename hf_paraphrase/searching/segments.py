@@ -37,7 +37,7 @@ Rows = tuple[pa.Table, NDArray[np.float32], Keys]
 
 
 def hash_keys(table: pa.Table) -> Keys:
-    """Hashes rows for each of :data:`KEYS`: (rows,), uint64; the key of a missing id is 0."""
+    """Hash rows for each of :data:`KEYS`: (rows,), uint64; the key of a missing id is 0."""
     texts = table[SENTENCE].combine_chunks()
     others = [name for name in table.column_names if name not in (SENTENCE, POSITION)]
     values = [""] * len(table)
@@ -93,7 +93,7 @@ def write_segment(
 
 
 def _write_rows(folder: Path, parts: Iterable[Rows], dimension: int) -> tuple[int, int]:
-    """Write rows, vectors and sorted keys; return the number of rows and the number of zero vectors."""
+    """Write rows, vectors and sorted keys; return the numbers of rows and of zero vectors."""
     folder.mkdir(parents=True)
     all_keys: dict[str, list[NDArray[np.uint64]]] = {name: [] for name in KEYS}
     num_rows = zero_rows = 0
@@ -187,7 +187,7 @@ def remove_leftovers(index: Path, manifest: Manifest) -> None:
 
 
 def locate(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
-    """Distributes rows over parts that begin at the rows `starts`.
+    """Distribute rows over parts that begin at the rows `starts`.
 
     Yields:
         For each part with some of the rows its index, the positions of these rows in `rows`, and the rows counted from

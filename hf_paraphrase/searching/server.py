@@ -149,7 +149,7 @@ class Service:
         return {"id": self._name, "object": "model", "created": 0, "owned_by": "hf_paraphrase"}
 
     def embeddings(self, body: Json) -> Json:
-        """Embeds `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
+        """Embed `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
 
         `input_type` is `query` or `document`, for encoders that embed them differently; `prompt_name` or `prompt` is
         put before each text.
@@ -286,7 +286,7 @@ class Server(ThreadingHTTPServer):
         super().__init__((host, port), _Handler)
 
     def server_bind(self) -> None:
-        """Binds the port, without asking the network for the name of this machine."""
+        """Bind the port without looking up the name of this machine in the network."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
@@ -303,7 +303,7 @@ class Server(ThreadingHTTPServer):
                 self._changed.notify_all()
 
     def finish(self) -> None:
-        """Close the port and wait for the requests that are being answered."""
+        """Close the port and wait for the requests in progress."""
         self.closing = True
         self.shutdown()
         self.server_close()
@@ -338,7 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuses another Host, which a web page could use to reach this server, and a missing key."""
+        """Refuse another Host, which a web page could use to reach this server, and a missing key."""
         service = self.server.service
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
@@ -388,7 +388,7 @@ class _Handler(BaseHTTPRequestHandler):
             last = (last + data)[-len(end or b"-") :]
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers with a status and a reason, and closes the connection."""
+        """Answer with a status and a reason, and close the connection."""
         self.close_connection = True
         kind = "server_error" if code >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
         problem = {"message": message or HTTPStatus(code).phrase, "type": kind, "param": None, "code": None}
@@ -409,7 +409,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data if self.command != "HEAD" else b"")
 
     def log_message(self, format: str, *values: Any) -> None:
-        """Log no requests: their texts may be private, and a proxy counts them."""
+        """Log no requests: their texts may be private."""
 
 
 def dump_json(value: Any) -> str:
@@ -423,7 +423,7 @@ def dump_json(value: Any) -> str:
 
 @contextmanager
 def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
-    """Answers requests while the block runs, which is given the URL."""
+    """Answer requests while the block runs, and yield the URL."""
     try:
         server = Server(service, host, port)
     except (OSError, OverflowError) as error:
@@ -438,7 +438,7 @@ def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
 
 @recipe(ServeSettings)
 def serve(settings: ServeSettings) -> None:
-    """Answers requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until it is interrupted."""
     with running(_service(settings), settings.host, settings.port) as url:
         with suppress(KeyboardInterrupt):
             log(f"listening on {url} (stop with Ctrl-C)")

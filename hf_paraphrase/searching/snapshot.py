@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.provenance import read_provenance
 from ..data.folder import DataFolder
+from ..data.row_selection import take_rows
 from ..errors import InputError, UsageError
 from ..settings import Option
 from ..vectors.exact_search import find_nearest
@@ -85,7 +86,7 @@ class Snapshot:
         self.removed: NDArray[np.int64] = np.concatenate([np.empty(0, np.int64), *removed])
         self.table = pa.concat_tables([segment.table for segment in self.segments], promote_options="default")
         self._batches = self.table.to_batches()
-        self._batch_starts = np.cumsum([0, *map(len, self._batches)])
+        self._batch_starts = np.cumsum([0, *map(len, self._batches)]).tolist()
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -118,12 +119,7 @@ class Snapshot:
 
     def take(self, rows: NDArray[np.int64]) -> pa.Table:
         """Return some rows (rows,) in their order, with all columns."""
-        # `Table.take` would copy all chunks of the table.
-        tables, order = [self.table.schema.empty_table()], [np.empty(0, np.int64)]
-        for batch, positions, own in locate(self._batch_starts, rows):
-            tables.append(pa.Table.from_batches([self._batches[batch].take(pa.array(own))]))
-            order.append(positions)
-        return pa.concat_tables(tables).take(pa.array(np.argsort(np.concatenate(order))))
+        return take_rows(self._batches.__getitem__, self._batch_starts, rows, self.table.schema)
 
     def select(self, filters: str | Sequence[str]) -> NDArray[np.int64]:
         """Return the rows that pass all filters, ascending; see :func:`~.filters.select_rows`."""
@@ -223,7 +219,7 @@ class Snapshot:
 
 
 def convert_old_index(folder: Path) -> None:
-    """Rewrites an index of version 0.1 or 0.2 in its folder, which the caller has locked; leaves others alone."""
+    """Rewrite an index of version 0.1 or 0.2 in its folder, which the caller has locked; leave others unchanged."""
     manifest = Manifest.read_from(folder)
     if manifest.format == 1:
         _convert(folder, manifest, folder).write(folder)

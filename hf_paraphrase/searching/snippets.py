@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    """Match words; of a long run of characters without space, pieces of half a passage."""
+    """Compile a pattern of words; a long span without spaces is cut into pieces of half a passage."""
     return re.compile(rf"\S{{1,{_MAX_CHARACTERS // 2}}}[{python_class(combining_marks())}]*")
 
 

@@ -60,6 +60,12 @@ def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special
     return TokenIds.of_lists(library_ids(backend, texts, special_tokens=special_tokens))
 
 
+def word_ids(tokenizer: Any, texts: Sequence[str]) -> TokenIds:
+    """Compute the ids of texts by a fast tokenizer of transformers, without special tokens."""
+    backend = tokenizer.backend_tokenizer
+    return ids_of(backend, texts, lookup_for(backend))
+
+
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:
     """Make a list of one text or several, also from arrays and columns of strings."""
     # A tokenizer would join a pair of strings, and read the letters of a string as texts.

@@ -210,18 +210,24 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
         raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 
-def group_sentences(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
-    """Assign numbers to groups of pairs that share a sentence, directly or indirectly, in order of appearance (n,)."""
+def number_components(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Assign each edge (edges,), between the nodes `first` and `second`, the number of its connected component."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    size = max(first.max(initial=-1), second.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(first), bool), (first, second)), shape=(size, size))
+    return np.asarray(connected_components(links, directed=False)[1], np.int64)[first]
+
+
+def group_sentences(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
+    """Assign numbers to groups of pairs that share a sentence, directly or indirectly, in order of appearance (n,)."""
     ids: dict[str, int] = {}
     first, second = (
-        [ids.setdefault(normalize_sentence(text), len(ids)) for text in side] for side in (sentences1, sentences2)
+        np.array([ids.setdefault(normalize_sentence(text), len(ids)) for text in side], np.int64)
+        for side in (sentences1, sentences2)
     )
-    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(ids), len(ids)))
-    groups = connected_components(links, directed=False)[1][first]
-    _, begins, group = np.unique(groups, return_index=True, return_inverse=True)
+    _, begins, group = np.unique(number_components(first, second), return_index=True, return_inverse=True)
     return np.asarray(begins.argsort().argsort()[group])
 
 

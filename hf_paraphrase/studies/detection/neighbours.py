@@ -79,6 +79,12 @@ class QuerySettings(ComparisonSettings):
             raise InputError("there are no queries", path=self.queries, remedy="give one or more sentences")
         return queries
 
+    def unknown_words_error(self, problem: str) -> InputError:
+        """Make the error for queries of unknown words only."""
+        remedy = "give sentences in the language that the encoders were trained on"
+        reason = "no word of the queries is in the encoders' vocabularies"
+        return InputError(f"{problem}: {reason}", path=self.text[0], remedy=remedy)
+
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
         """Encode the sentences with each model in turn; an index exists until the next one is requested."""
         corpora = [SentenceCorpus(Path(path)) for path in self.text]
@@ -132,11 +138,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
             nearest = index.search(queries, settings.neighbours + 1)
             lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, nearest, strict=True)]
         if not any(any(nearest) for nearest in lists.values()):
-            raise InputError(
-                "no neighbour of any query: no word of the queries is in the encoders' vocabularies",
-                path=settings.text[0],
-                remedy="give sentences in the language that the encoders were trained on",
-            )
+            raise settings.unknown_words_error("no neighbour of any query")
         rows = (
             [query, name, rank, f"{neighbour.score:.6f}", neighbour.position, neighbour.sentence]
             for row, query in enumerate(queries)

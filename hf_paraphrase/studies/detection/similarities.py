@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.search_embedder import SearchEmbedder
-from ...errors import InputError
 from ...searching.index import SearchIndex
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
@@ -52,11 +51,7 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
             for row, cosines in _cosines(index, queries):
                 distributions[row][name] = describe(cosines)
         if not any(distributions):
-            raise InputError(
-                "cannot compare: no word of the queries is in the encoders' vocabularies",
-                path=settings.text[0],
-                remedy="give sentences in the language that the encoders were trained on",
-            )
+            raise settings.unknown_words_error("cannot compare")
         drawn = [(query, models) for query, models in zip(queries, distributions, strict=True) if models][:_SHOWN]
         _plot(drawn, names, output.picture("distribution"))
         output.table(

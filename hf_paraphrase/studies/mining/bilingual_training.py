@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
 from ...encoders.backends.torch_module import write_model_files
@@ -14,6 +12,7 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
+from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
 
@@ -59,9 +58,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
 
     texts, tokenizers = settings.read()
     sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
-    counts = [
-        np.bincount(side.ids, minlength=len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)
-    ]
+    counts = [id_counts(side.ids, len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
         remedy = "give more text, or a --min-frequency of 1"
         raise InputError("a side of the bitext has no words", path=settings.bitext, remedy=remedy)

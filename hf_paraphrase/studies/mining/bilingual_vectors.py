@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
-from ...tokenization.fast_tokenize import ids_of, lookup_for
-from ...tokenization.ragged_ids import TokenIds
+from ...tokenization.fast_tokenize import word_ids
+from ...tokenization.ragged_ids import TokenIds, ends_of, id_counts
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.sparse_gradients import SparseGradientTrainer
@@ -143,9 +143,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
     ) -> None:
         self.sides = sides
         self.window = window
-        counts = [
-            np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
-        ]
+        counts = [id_counts(ids.ids, len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)]
         self._keep = [keep_probabilities(occurrences, subsampling) for occurrences in counts]
         self._noise = [noise_probabilities(occurrences) for occurrences in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
@@ -163,7 +161,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             reach = generator.integers(1, self.window + 1, size=int(is_kept.sum()))
             batch |= {
                 f"{side}_words": words,
-                f"{side}_offsets": np.concatenate([np.zeros(1, np.int64), ids.lengths[rows].cumsum()]),
+                f"{side}_offsets": ends_of(ids.lengths[rows]),
                 f"{side}_kept": words[is_kept],
                 f"{side}_noise": generator.choice(len(noise), _NOISE_WORDS, p=noise),
                 f"{side}_windows": window_pairs(owner[is_kept], reach, self.window),
@@ -173,8 +171,6 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
 
 def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
     """Tokenize sentences and drop unknown words."""
-    backend = tokenizer.backend_tokenizer
-    ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
+    ids = word_ids(tokenizer, [text or "" for text in texts.to_pylist()])
     is_known = ids.ids != tokenizer.unk_token_id
-    ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
-    return TokenIds(ids.ids[is_known], ends[ids.offsets])
+    return TokenIds(ids.ids[is_known], ends_of(is_known)[ids.offsets])

@@ -23,6 +23,7 @@ from ...data.folder import DataFolder, write_split
 from ...data.row_selection import hold_out
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
+from ...encoders.dev_sets.pair_sets import number_components
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...mining.collections import SIDES, write_gold, write_side
@@ -129,15 +130,9 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
 
 def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
     """Assign numbers to the connected components of rows that share a normalized sentence on either side (rows,)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     keys = np.concatenate([draw_keys(source), draw_keys(target)])
-    different, nodes = np.unique(keys, return_inverse=True)
-    left, right = nodes.reshape(-1)[: len(source)], nodes.reshape(-1)[len(source) :]
-    edges = coo_array((np.ones(len(left), bool), (left, right)), shape=(len(different), len(different)))
-    _, labels = connected_components(edges, directed=False)
-    return np.asarray(labels, np.int64)[left]
+    _, nodes = np.unique(keys, return_inverse=True)
+    return number_components(*nodes.reshape(2, -1))
 
 
 def _draw(

@@ -15,8 +15,9 @@ from ...data.sentences import naming
 from ...errors import InputError
 from ...mining.collections import SIDES
 from ...settings import setting
+from ...text.hashing import are_among
 from ...text.normalization import normalize_words_all
-from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.fast_tokenize import word_ids
 from ...tokenization.ragged_ids import TokenIds
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
 from ...training.run import TrainingRunSettings
@@ -105,10 +106,7 @@ class ParallelExamples:
         Pairs of the bitext match regardless of case, punctuation and spaces. The paper excludes only the sentence's
         own translation (j ≠ i).
         """
-        keys = self._keys(sources, targets)
-        positions = np.searchsorted(self.known, keys)
-        is_parallel: NDArray[np.bool_] = self.known[np.minimum(positions, len(self.known) - 1)] == keys
-        return is_parallel
+        return are_among(self._keys(sources, targets), self.known)
 
     def _keys(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.source.groups[sources] * (int(self.target.groups.max(initial=0)) + 1) + self.target.groups[targets]
@@ -128,10 +126,9 @@ def _side(
     # A sentence of punctuation alone equals only itself.
     names = [name or text for name, text in zip(normalize_words_all(different).to_pylist(), kept, strict=True)]
     groups = pa.array(names, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
-    backend = tokenizer.backend_tokenizer
     # Sentences are numbered by first occurrence, and training pairs come first.
     trained = int(parts[TRAIN].max(initial=-1)) + 1
-    return Side(kept, ids_of(backend, kept, lookup_for(backend)), groups, trained), parts
+    return Side(kept, word_ids(tokenizer, kept), groups, trained), parts
 
 
 class NegativeDraw:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...artefacts.card_metadata import Measurement
-from ...artefacts.files import quiet_transformers
 from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
 from ...classification.parallel_classifier import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
+from ...classification.train import save_classifier
 from ...data.sentences import naming
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
@@ -21,7 +21,6 @@ from ...messages import is_main_process, log
 from ...mining.candidates import EncoderPairSettings, open_pair
 from ...settings import recipe, setting
 from ...tokenization.ragged_ids import id_counts
-from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from ...vectors.exact_search import find_nearest
 from .parallel_examples import (
@@ -118,10 +117,8 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     run.train(trainer)
     if not run.writes:
         return
-    with quiet_transformers():
-        trainer.model.save_pretrained(run.folder)
-    for name, tokenizer in zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True):
-        save_tokenizer(tokenizer, run.folder / name)
+    by_folder = dict(zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True))
+    saved = save_classifier(run, trainer.model, by_folder, trainer)
     kept = trainer.best_scores()
     measured = Measurement(
         task="text-classification",
@@ -135,11 +132,9 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     run.write(
         results={
             "dev": kept,
-            "best_epoch": None if kept is None else kept["epoch"],
-            "epochs": trainer.scores(),
+            **saved,
             "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
             "steps": trainer.state.global_step,
-            "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
         },
         template="parallel_bigru",
         card={
