@@ -75,7 +75,7 @@ class Rows:
         self._ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(self._ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         default = next(iter(layout.class_names.values()), {})
-        names = {**layout.class_names.get(split.rpartition(".")[0], default), **_class_names(theirs)}
+        names = {**layout.class_names.get(split.rpartition(".")[0], default), **read_class_names(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
         if self.class_names:
             # As `datasets` writes them, so that they stay with the column of an output.
@@ -315,7 +315,7 @@ def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
-def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
+def read_class_names(schema: pa.Schema) -> dict[str, list[str]]:
     """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
