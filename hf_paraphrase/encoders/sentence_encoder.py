@@ -436,6 +436,8 @@ class SentenceEncoder(EncoderInterfaces):
     def choose_prompt(self, prompt: str | None = None, name: str | None = None) -> str:
         """Return a prompt given as text or by its name, or else the default prompt."""
         if prompt is not None:
+            if not isinstance(prompt, str):
+                raise UsageError(f"prompt is {prompt!r}, not a text", remedy="give a text, or leave it out")
             return prompt
         name = self.default_prompt_name if name is None else name
         if name is None:

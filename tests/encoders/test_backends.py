@@ -291,6 +291,8 @@ def test_prompts_that_are_no_texts_by_name_are_refused(prompts):
     encoder = SentenceEncoder()
     with pytest.raises(UsageError, match="not texts by their names"):
         encoder.prompts = prompts
+    with pytest.raises(UsageError, match="not a text"):
+        encoder.encode(TEXTS, prompt=prompts if not isinstance(prompts, str) else 3)
 
 
 def test_a_model_is_opened_on_the_best_device_and_a_table_on_the_cpu(tmp_path, monkeypatch):
