@@ -11,6 +11,7 @@ from hf_paraphrase.encoders.dev_sets.pair_sets import (
     group_sentences,
     read_graded_folder,
     read_labelled_folder,
+    require_both_classes,
     split_into_folds,
 )
 from hf_paraphrase.errors import InputError
@@ -52,6 +53,9 @@ def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of
     found = read_labelled_folder(path, "test")
     assert (found.name, found.labels.tolist(), found.undecided) == ("judged", [1, 0, 1], 1)
     assert found.sentences1 == ["a, b", "d", "h"]
+    path.write_text("text1,text2,label\na,b,\n")
+    with pytest.raises(InputError, match="no pair of judged has a label"):
+        require_both_classes(read_labelled_folder(path, "test"), path)
     path.write_text("text1,text2,label\na,b,1\nc,d,maybe\n")
     with pytest.raises(InputError, match="label maybe of row 2 does not say whether"):
         read_labelled_folder(path, "test")

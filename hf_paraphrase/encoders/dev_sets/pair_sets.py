@@ -206,6 +206,8 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
     """Check that a set holds paraphrases and other pairs."""
     if len(set(pairs.labels.tolist())) < 2:
         problem = f"{pairs.name} has pairs of one class only, {len(pairs)}"
+        if not len(pairs):
+            problem = f"no pair of {pairs.name} has a label"
         raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 
