@@ -74,7 +74,7 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
 
 def _read_texts(path: Path) -> dict[str, str]:
     """Read the texts of a file of BEIR by their ids; a null title or text is empty."""
-    texts = {}
+    texts: dict[str, str] = {}
     for line, row in json_objects(path, StrictLines()):
         parts = [row.get("title") or "", row.get("text") or ""]
         if row.get("_id") is None or "text" not in row or not all(isinstance(part, str) for part in parts):
