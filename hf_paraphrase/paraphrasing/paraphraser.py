@@ -103,6 +103,9 @@ class Paraphraser(BatchFunction):
         check_counts(num=self.num)
         if self.num_candidates is not None:
             check_counts(num_candidates=self.num_candidates)
+            if self.sampling is None and self.api is None and self.num_candidates > self.options.num_beams:
+                problem = f"num_candidates {self.num_candidates} is above num_beams {self.options.num_beams}"
+                raise UsageError(problem, remedy="give options with more num_beams, or sampling")
 
     @cached_property
     def opened(self) -> Generator:
