@@ -184,7 +184,12 @@ class Settings:
                 option.check(name, part)
         for field in fields:
             if is_given(self, field.name):
-                self._check_others(flag(field.name), option_of(field))
+                self._check_others(self._given_flag(field.name), option_of(field))
+
+    def _given_flag(self, name: str) -> str:
+        """Return a field's name as the command line spells it with its value: `--no-flag` for one that is disabled."""
+        default = default_of(type(self).__dataclass_fields__[name])
+        return flag(f"no_{name}" if default is True and getattr(self, name) is False else name)
 
     def _check_others(self, name: str, option: Option) -> None:
         for other, values in option.only_with.items():
@@ -194,7 +199,8 @@ class Settings:
                 raise UsageError(f"{name} is for {wanted}", remedy="give that too, or leave it out")
         for other in option.excludes:
             if is_given(self, other):
-                raise UsageError(f"{name} and {flag(other)} exclude each other", remedy="leave one of them out")
+                other = self._given_flag(other)
+                raise UsageError(f"{name} and {other} exclude each other", remedy="leave one of them out")
 
     def record(self) -> dict[str, Any]:
         """Return for the provenance every field that determines the output, without credentials."""

@@ -35,6 +35,7 @@ class Baking(Settings):
     sourdough: bool = setting("no yeast", False)
     days: int | None = setting("age of the starter in days", None, at_least=1, only_with={"sourdough": True})
     glaze: str | None = setting("on the seeds", None, only_with="seeds")
+    scored: bool = setting("cut the top", True, only_with={"kind": "rye"}, excludes="glaze")
     yeast: float = setting("grams of yeast", 7.0, above=0, excludes="sourdough", formerly="dry_yeast")
 
 
@@ -85,6 +86,7 @@ def test_former_public_names_lead_to_the_new_ones_and_warn_once(recwarn, monkeyp
         ({"days": 3}, "--days is for --sourdough true (give that too, or leave it out)"),
         ({"glaze": "milk"}, "--glaze is for --seeds (give that too, or leave it out)"),
         ({"yeast": 3.0, "sourdough": True}, "--yeast and --sourdough exclude each other (leave one of them out)"),
+        ({"scored": False}, "--no-scored is for --kind rye (give that too, or leave it out)"),
         ({"loaves": "2"}, "--loaves is '2', of another type than int (give one of that type)"),
         ({"hours": [1, True]}, "--hours is [1, True], of another type than list[int] (give one of that type)"),
     ],

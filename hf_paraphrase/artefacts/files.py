@@ -176,6 +176,9 @@ def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
         try:
             lock.acquire(timeout=0)
         except Timeout as error:
+            if not os.path.lexists(lock.lock_file):
+                # FileLock waits for a folder, such as /proc, in which no file can be made.
+                os.close(os.open(lock.lock_file, os.O_WRONLY | os.O_CREAT, 0o666))
             if not wait:
                 remedy = "wait for it, or give another --output"
                 raise OutputError("another run is writing this output", path=path, remedy=remedy) from error

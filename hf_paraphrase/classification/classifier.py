@@ -80,7 +80,18 @@ def tokenize(
     def ids(texts: Texts) -> TokenIds:
         return TokenIds.joined(batches.tokenize(backend, list_of_texts(texts)))
 
-    return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
+    inputs = ClassifierInputs(ids(first), None if second is None else ids(second), targets)
+    if inputs.second is not None:
+        check_pairs(len(inputs), len(inputs.second.offsets) - 1)
+    return inputs
+
+
+def check_pairs(num_first: int, num_second: int) -> None:
+    """Check that both sides of pairs have as many texts."""
+    if num_first != num_second:
+        raise UsageError(
+            f"{num_first} first and {num_second} second texts are no pairs", remedy="give as many of both"
+        )
 
 
 def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
@@ -249,12 +260,14 @@ class CrossEncoder:
         return cls(model.to(device), tokenizer, 0 if label is None else labels[label.lower()])
 
     @torch.inference_mode()
-    def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
+    def scores(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         """Compute the probability of the label, or the sigmoid of a single output, from 0 to 1 (pairs,).
 
         The order of the texts of a pair matters; long pairs are truncated. Scores are rounded so that the batches do
         not matter.
         """
+        first, second = list_of_texts(first), list_of_texts(second)
+        check_pairs(len(first), len(second))
         lengths = np.array([len(one) + len(two) + 1 for one, two in zip(first, second, strict=True)], np.int64)
         scores = np.empty(len(lengths))
         config = self.model.config

@@ -203,7 +203,7 @@ def read_labelled(
         raise texts.error("no rows", "give a split with rows")
     for side, values in zip(sides, sentences, strict=True) if complete else ():
         if None in values:
-            raise texts.error(f"row {values.index(None)} has no text in column {side}", "fix or remove the row")
+            raise texts.error(f"row {values.index(None) + 1} has no text in column {side}", "fix or remove the row")
     texts.first = [text or "" for text in texts.first]
     texts.second = None if texts.second is None else [text or "" for text in texts.second]
     if column is None:
@@ -211,7 +211,7 @@ def read_labelled(
     texts.multi_label = not graded and (separator is not None or pa.types.is_nested(schema.field(column).type))
     names = [] if graded else opened.class_names(column, split)
     for row, value in enumerate(table.column(column).to_pylist()):
-        if value is None and not complete:
+        if not complete and (value is None or (not texts.multi_label and _is_missing(value, names))):
             texts.targets.append(None)
         elif graded:
             texts.targets.append(_parse_score(texts, row, column, value))
@@ -226,23 +226,29 @@ def read_labelled(
     return texts
 
 
+def _is_missing(value: Any, names: Sequence[str]) -> bool:
+    """Return whether a value means no target; in a column of class numbers -1 is the class of such a row."""
+    is_blank = isinstance(value, str) and not value.strip()
+    return is_blank or value != value or (value == -1 and bool(names))
+
+
 def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
     try:
         score = float(value)  # CSV files have texts
     except (TypeError, ValueError):
         score = math.nan
     if isinstance(value, bool) or not math.isfinite(score):
-        raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+        raise texts.error(f"row {row + 1}: the {column} is {value}, not a number", "fix or remove the row")
     return score
 
 
 def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: Sequence[str]) -> str:
-    if isinstance(value, str):
+    if isinstance(value, str) and (texts.multi_label or value.strip()):
         return value
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
     if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
         remedy = "fix the row; a task of scores is --task similarity or regression"
-        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
+        raise texts.error(f"row {row + 1}: the {column} is {value!r}, not a class", remedy)
     return names[int(value)] if names else str(int(value))
 
 

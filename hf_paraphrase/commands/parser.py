@@ -149,12 +149,23 @@ class VerbParser(argparse.ArgumentParser):
         import yaml
 
         try:
-            mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
+            loader = yaml.BaseLoader(path.read_text(encoding="utf-8"))
+            root = loader.get_single_node()
+            mapping = loader.construct_document(root) if isinstance(root, yaml.MappingNode) else {}
         except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check --config") from error
-        if not isinstance(mapping, dict):
+        if not isinstance(root, yaml.MappingNode):
             raise InputError("the file is not a YAML mapping", path=path, remedy="write `flag: value` lines")
+        lines: dict[str, int] = {}
+        for node, _ in root.value:
+            name = f"--{node.value}".replace("_", "-")
+            action = self._option_string_actions.get(self._renamed.get(name, name))
+            meant, line = name if action is None else action.dest, node.start_mark.line + 1
+            if meant in lines:
+                problem = f"`{node.value}` is set in line {lines[meant]} already"
+                raise InputError(problem, path=path, line=line, remedy="remove one of the two")
+            lines[meant] = line
         words = []
         for key, value in mapping.items():
             name = f"--{key}".replace("_", "-")

@@ -89,7 +89,7 @@ class PairLabels:
             row = int(np.argmin(readable))
             value = f"{self.column} {values[row]} of row {start + row + 1}"
             problem = f"{value} does not say whether a pair is a paraphrase"
-            remedy = "name the label that means paraphrase: --positive-label, or prepare pairs --positive-label"
+            remedy = "name the label that means paraphrase, with --positive-label of prepare pairs or train-encoder"
             raise InputError(problem, path=self._path, remedy=remedy)
         return labels
 

@@ -21,7 +21,15 @@ from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import Layout, find_layout, name_load_errors
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
-from .schema import columns_there, is_text, plain_type, require_columns, require_texts, usual_pair_columns
+from .schema import (
+    columns_named,
+    columns_there,
+    is_text,
+    plain_type,
+    require_columns,
+    require_texts,
+    usual_pair_columns,
+)
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
@@ -64,10 +72,10 @@ class Rows:
         # Bitext, with source and target, has no sides of pairs.
         sides = {} if {"source", "target"} <= {*theirs.names} else usual_pair_columns(theirs.names)
         self._theirs = {role: name for role, name in sides.items() if role in roles}
-        ours = {name: role for role, name in self._theirs.items()}
-        self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
+        self._ours = {name: role for role, name in self._theirs.items()}
+        self.schema = pa.schema([(self._ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         default = next(iter(layout.class_names.values()), {})
-        names = {**layout.class_names.get(split.rpartition(".")[0], default), **_class_names(theirs)}
+        names = {**layout.class_names.get(split.rpartition(".")[0], default), **read_class_names(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
         if self.class_names:
             # As `datasets` writes them, so that they stay with the column of an output.
@@ -134,6 +142,11 @@ class Rows:
         if columns is None:
             return self.schema
         return pa.schema(list(map(self.require(*columns).field, columns)), metadata=self.schema.metadata)
+
+    def columns_named(self, given: Sequence[str]) -> list[str]:
+        """Split a list of columns at commas; a column with a role may be given by its name in the source too."""
+        names = columns_named(given, [*self.columns, *self._ours])
+        return [name if name in self.columns else self._ours.get(name, name) for name in names]
 
     def text_columns(self, columns: Sequence[str] = ()) -> list[str]:
         """Return the text columns: the given names, else the usual names, else the only text column."""
@@ -302,7 +315,7 @@ def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
-def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
+def read_class_names(schema: pa.Schema) -> dict[str, list[str]]:
     """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]

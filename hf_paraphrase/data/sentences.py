@@ -59,7 +59,6 @@ class SentenceCorpus:
 
     def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: Any) -> None:
         from .rows import open_rows
-        from .schema import columns_named
 
         self.path, self.split = source, split or "train"
         is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()
@@ -70,7 +69,7 @@ class SentenceCorpus:
                 raise InputError(f"a text file has no {name}", path=source, remedy=f"leave --{name} out")
             check_readable(Path(source))
         self._rows = open_rows(source, split if is_file else self.split, **options)
-        self._columns = self._rows.text_columns(columns_named(columns, self._rows.columns))
+        self._columns = self._rows.text_columns(self._rows.columns_named(columns))
         self.columns: list[str] = [] if is_text else self._columns
 
     def blocks(self) -> Iterator[list[str | None]]:

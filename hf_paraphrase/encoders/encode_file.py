@@ -169,12 +169,12 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Pat
     # Imported here, because encoding a text file takes less time than these imports.
     from ..artefacts.hub_models import model_folder
     from ..data.folder import BATCH_ROWS, DataFolder
-    from ..data.schema import columns_named, require_texts
+    from ..data.schema import require_texts
     from ..jobs.sharded_output import ShardedOutput
     from ..jobs.shards import ShardJob, cut
 
     folder = DataFolder(settings.input)
-    columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
+    columns = folder.rows(folder.splits[0]).columns_named(settings.columns)
     settings, embedder = replace(settings, columns=columns), replace(embedder, columns=tuple(columns))
     for split in folder.splits:
         require_texts(folder.require(*columns, split=split), settings.input, columns)

@@ -53,7 +53,8 @@ def _as_array(values: Any) -> NDArray[Any]:
 class EncoderPool:
     """Processes with an encoder each, one per device."""
 
-    def __init__(self, encoder: Any, devices: Sequence[str]) -> None:
+    def __init__(self, encoder: Any, devices: str | Sequence[str]) -> None:
+        devices = [devices] if isinstance(devices, str) else devices
         if not devices:
             raise UsageError("there are no devices for the processes", remedy="give a list such as ['cpu', 'cpu']")
         # Both imports take longer than encoding a few texts.
@@ -64,7 +65,7 @@ class EncoderPool:
         queue = context.SimpleQueue()
         for device in devices:
             queue.put(str(device))
-        self.devices = list(devices)
+        self.devices, self.origin = list(devices), encoder.origin
         self.executor = ProcessPoolExecutor(len(devices), context, _start_worker, (encoder, queue))
 
     def close(self) -> None:
@@ -80,13 +81,18 @@ def encode_in_processes(
     options: Mapping[str, Any],
 ) -> NDArray[np.float32]:
     """Embed texts with a pool, or with a new one for a list of devices, float32 (texts, dim)."""
+    if isinstance(pool, EncoderPool) and pool.origin is not encoder.origin:
+        problem = "the pool has the processes of another encoder"
+        raise UsageError(problem, remedy="give the pool that start_multi_process_pool of this encoder returns")
     with nullcontext(pool) if isinstance(pool, EncoderPool) else closing(EncoderPool(encoder, pool)) as processes:
         per_process = -(-len(texts) // (len(processes.devices) * _CHUNKS_PER_PROCESS))
-        size = chunk_size or max(1, min(per_process, _LARGEST_CHUNK))
+        size = max(1, min(per_process, _LARGEST_CHUNK)) if chunk_size is None else chunk_size
         check_counts(chunk_size=size)
         chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
-        parts = processes.executor.map(_encode_chunk, chunks, [dict(options)] * len(chunks))
+        # The truncation of the encoder may have changed after its processes started.
         dimension = options.get("truncate_dim") or encoder.dimension
+        options = {**options, "truncate_dim": dimension}
+        parts = processes.executor.map(_encode_chunk, chunks, [options] * len(chunks))
         return np.concatenate([np.zeros((0, dimension), np.float32), *parts])
 
 
@@ -192,12 +198,12 @@ class EncoderInterfaces:
 
     # ----- several processes
 
-    def start_multi_process_pool(self, target_devices: list[str] | None = None) -> EncoderPool:
+    def start_multi_process_pool(self, target_devices: str | list[str] | None = None) -> EncoderPool:
         """Start one process per device, by default per GPU or 4 on the CPU, for `pool` of :meth:`encode`."""
         import torch
 
         gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-        return EncoderPool(self, target_devices or gpus or ["cpu"] * 4)
+        return EncoderPool(self, (gpus or ["cpu"] * 4) if target_devices is None else target_devices)
 
     @staticmethod
     def stop_multi_process_pool(pool: EncoderPool) -> None:
@@ -302,6 +308,14 @@ def rename_arguments(inputs: Any, normalize_embeddings: bool, former: dict[str, 
     if inputs is MISSING:
         raise TypeError("SentenceEncoder.encode() needs the argument 'inputs'")
     return inputs, normalize_embeddings
+
+
+def checked_prompts(prompts: Any) -> dict[str, str]:
+    """Return prompts by name; refuse other types, such as the text of a prompt."""
+    if not isinstance(prompts, Mapping) or not all(isinstance(part, str) for pair in prompts.items() for part in pair):
+        remedy = "give {'query': 'text before each query'}; encode takes the text of a prompt as prompt=…"
+        raise UsageError(f"prompts is {prompts!r}, not texts by their names", remedy=remedy)
+    return dict(prompts)
 
 
 def check_truncation(dimension: int, truncate_dim: int) -> None:

@@ -34,6 +34,7 @@ from .encoder_interfaces import (
     EncoderInterfaces,
     EncoderPool,
     check_truncation,
+    checked_prompts,
     encode_in_processes,
     rename_arguments,
 )
@@ -114,6 +115,8 @@ class SentenceEncoder(EncoderInterfaces):
     ) -> None:
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
+        # The same object in the copies for tasks and truncations, whose texts a pool of any of them can encode.
+        self.origin = object()
         saved: dict[str, Any] = {}
         if isinstance(model, str | os.PathLike):
             if tokenizer is not None:
@@ -137,7 +140,7 @@ class SentenceEncoder(EncoderInterfaces):
             opened = make_backend(model, tokenizer, processing)
         self._languages = LanguageCoverage(self.folder)
         self.backend: Backend = opened if device is None else opened.to(device)
-        self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
+        self.prompts = {**saved.get("prompts", {}), **checked_prompts({} if prompts is None else prompts)}
         self.default_prompt_name = default_prompt_name or saved.get("default_prompt_name")
         if self.default_prompt_name is not None:
             self.choose_prompt(name=self.default_prompt_name)
@@ -197,6 +200,15 @@ class SentenceEncoder(EncoderInterfaces):
     def dimension(self) -> int:
         """The number of components of an embedding."""
         return self.truncate_dim or self.backend.dimension
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The texts to put before inputs, by name."""
+        return self._prompts
+
+    @prompts.setter
+    def prompts(self, prompts: Mapping[str, str]) -> None:
+        self._prompts = checked_prompts(prompts)
 
     @property
     def truncate_dim(self) -> int | None:
@@ -347,7 +359,7 @@ class SentenceEncoder(EncoderInterfaces):
 
             token_vectors = compute_token_vectors(self._token_backend, texts, prompt, batch_size)
             return token_vectors[0] if is_single else token_vectors
-        options: dict[str, Any] = {"prompt": prompt, "task": task, "batch_size": batch_size}
+        options: dict[str, Any] = {"prompt": prompt, "task": task or self._task, "batch_size": batch_size}
         options |= {"truncate_dim": truncate_dim, "normalize": normalize_embeddings}
         if pool is not None or isinstance(device, list):
             vectors = encode_in_processes(self, texts, pool or cast(list[str], device), chunk_size, options)
@@ -424,6 +436,8 @@ class SentenceEncoder(EncoderInterfaces):
     def choose_prompt(self, prompt: str | None = None, name: str | None = None) -> str:
         """Return a prompt given as text or by its name, or else the default prompt."""
         if prompt is not None:
+            if not isinstance(prompt, str):
+                raise UsageError(f"prompt is {prompt!r}, not a text", remedy="give a text, or leave it out")
             return prompt
         name = self.default_prompt_name if name is None else name
         if name is None:

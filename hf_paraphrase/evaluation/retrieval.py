@@ -1,12 +1,14 @@
 """The suite `retrieval`: finding relevant documents by cosine, in the layout of BEIR (Thakur et al. 2021).
 
-A folder has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/SPLIT.tsv` (query,
-document, relevance, below a header). As in BEIR a document is encoded as its title and text, one with the query's own
-id is not ranked, and gains are linear. BM25 is a baseline.
+A folder has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/SPLIT.tsv`: a query,
+a document and its relevance per line, with or without a header. Lines of TREC have an iteration after the query. As in
+BEIR a document is encoded as its title and text, one with the query's own id is not ranked, and gains are linear. BM25
+is a baseline.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 DEPTH = 1000
 """Number of documents ranked per query."""
+_LAYOUT = "the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
+_GRADE = re.compile(r"-?[0-9]+(\.0*)?")
 _TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "map": "MAP × 100"}
 
 
@@ -49,15 +53,18 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
     for path in paths:
         if not path.is_file():
-            problem = "no such file"
-            raise InputError(problem, path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
+            splits = sorted(file.stem for file in path.parent.glob("*.tsv"))
+            remedy = f"--split is one of {', '.join(splits)}" if splits else _LAYOUT
+            raise InputError("no such file", path=path, remedy=remedy)
     documents, queries = _read_texts(paths[0]), _read_texts(paths[1])
     relevance: dict[str, dict[str, int]] = {}
     for line, query, document, grade in _read_judgements(paths[2]):
         if query not in queries or document not in documents:
             unknown = f"query {query}" if query not in queries else f"document {document}"
             raise InputError(f"unknown {unknown}", path=paths[2], line=line, remedy="add its text, or remove the line")
-        relevance.setdefault(query, {})[document] = grade
+        if relevance.setdefault(query, {}).setdefault(document, grade) != grade:
+            problem = f"query {query} and document {document} have the grade {relevance[query][document]} already"
+            raise InputError(problem, path=paths[2], line=line, remedy="remove one of the two lines")
     relevance = {query: grades for query, grades in relevance.items() if max(grades.values()) > 0}
     if not relevance:
         raise InputError("no query has a relevant document", path=paths[2], remedy="check --split")
@@ -67,26 +74,31 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
 
 def _read_texts(path: Path) -> dict[str, str]:
     """Read the texts of a file of BEIR by their ids; a null title or text is empty."""
-    texts = {}
+    texts: dict[str, str] = {}
     for line, row in json_objects(path, StrictLines()):
         parts = [row.get("title") or "", row.get("text") or ""]
         if row.get("_id") is None or "text" not in row or not all(isinstance(part, str) for part in parts):
             raise InputError("not JSON with _id and text", path=path, line=line, remedy="fix the line")
-        texts[str(row["_id"])] = " ".join(parts).strip()
+        text = " ".join(parts).strip()
+        if texts.setdefault(str(row["_id"]), text) != text:
+            problem = f"another text has the _id {row['_id']} already"
+            raise InputError(problem, path=path, line=line, remedy="give each text its own _id")
     return texts
 
 
 def _read_judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
+    """Read a query, a document and a grade per line; the lines of TREC have an iteration after the query."""
     for line, text in numbered_lines(path):
-        fields = text.split("\t")
-        if line == 1 and len(fields) == 3 and not fields[2].strip().lstrip("-").isdigit():
+        fields = text.split("\t") if "\t" in text else text.split()
+        if len(fields) == 4:
+            del fields[1]
+        if line == 1 and len(fields) == 3 and not any(map(str.isdigit, fields[2])):
             continue  # the header
-        try:
-            query, document, grade = fields
-            yield line, query, document, int(grade)
-        except ValueError as error:
+        if len(fields) != 3 or not _GRADE.fullmatch(fields[2].strip()):
             remedy = "write a query, a document and a whole number, with tabs between them"
-            raise InputError("not a judgement", path=path, line=line, remedy=remedy) from error
+            raise InputError("not a judgement", path=path, line=line, remedy=remedy)
+        query, document, grade = fields
+        yield line, query, document, int(float(grade))
 
 
 def measure_ranking(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:

@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
+from ..data.rows import read_class_names
+from ..data.schema import is_number, is_text, require_texts
 from ..data.text_files import Field
 from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
+from ..messages import log
 from ..tables import number
 from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
@@ -168,10 +172,34 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
 def read_labelled_texts(
     path: Path, part: str = "train", text_column: str = "text", label_column: str = "label"
 ) -> tuple[list[str], list[str]]:
-    """Read the columns of texts and classes of a file, or of a part of a data folder; a null text is empty."""
-    label = Field(label_column, pattern="(?s).+", example="a class")
-    _, table = read_columns(path, part, [Field(text_column, may_be_null=True), label])
-    return [text or "" for text in table[text_column].to_pylist()], list(map(str, table[label_column].to_pylist()))
+    """Read the columns of texts and classes of a file, or of a part of a data folder; a null text is empty.
+
+    Numbers of classes become the names that the data gives them. A test part in which no row has a class, as
+    in GLUE, has no texts either.
+    """
+    name, table = read_columns(path, part, [Field(column, may_be_null=True) for column in (text_column, label_column)])
+    require_texts(table.schema, str(path), [text_column])
+    kind = table.schema.field(label_column).type
+    if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
+        remedy = "give one class per text; train-supervised takes several"
+        raise InputError(f"the column {label_column} is of type {kind}, not of classes", path=path, remedy=remedy)
+    names = read_class_names(table.schema).get(label_column, [])
+    classes = [_name_class(value, names) for value in table[label_column].to_pylist()]
+    if part == "test" and not any(classes):
+        return [], []
+    if "" in classes:
+        row = classes.index("") + 1
+        raise InputError(f"row {row} of {name} has no {label_column}", path=path, remedy="fill it in")
+    return [text or "" for text in table[text_column].to_pylist()], classes
+
+
+def _name_class(value: Any, names: Sequence[str]) -> str:
+    """Name the class of a row; a row without one, in a column of class numbers -1, has the empty name."""
+    if value is None or value != value or (names and value == -1):
+        return ""
+    if names and isinstance(value, int) and 0 <= value < len(names):
+        return names[value]
+    return str(value).strip()
 
 
 def _find_parts(source: Path) -> dict[str, Path]:
@@ -193,6 +221,9 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
         parts = _find_parts(source)
         columns = settings.text_column, settings.label_column
         read = {part: read_labelled_texts(path, part, *columns) for part, path in parts.items()}
+        if "test" in read and not read["test"][0]:
+            log(f"{name}: no row of the test part has a {settings.label_column}: the train part is divided into folds")
+            read, parts = {"train": read["train"]}, {"train": parts["train"]}
         classes = sorted({label for _, labels in read.values() for label in labels})
         tasks[name] = {
             part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()

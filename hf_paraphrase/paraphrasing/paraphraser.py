@@ -24,6 +24,7 @@ from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different
 from ..translation.search_settings import BeamSearchConfig
+from ..vectors.similarity import check_counts
 from .generators import (
     DEFAULT_PROMPT,
     GENERATORS,
@@ -96,6 +97,15 @@ class Paraphraser(BatchFunction):
     """The counts of a report: sentences, pairs, distinct candidates, and rejected candidates by reason."""
     NO_PARAPHRASES: ClassVar[list[str]] = ["empty", "unfinished", "refusals", "other_language"]
     """More counts of a report for generators that answer freely."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counts(num=self.num)
+        if self.num_candidates is not None:
+            check_counts(num_candidates=self.num_candidates)
+            if self.sampling is None and self.api is None and self.num_candidates > self.options.num_beams:
+                problem = f"num_candidates {self.num_candidates} is above num_beams {self.options.num_beams}"
+                raise UsageError(problem, remedy="give options with more num_beams, or sampling")
 
     @cached_property
     def opened(self) -> Generator:
@@ -178,6 +188,8 @@ class Paraphraser(BatchFunction):
         Returns:
             The paraphrases of each sentence, the best first; of a table the table of the pairs.
         """
+        num = self.num if num is None else num
+        check_counts(num=num)
         if isinstance(sentences, pa.Table | Mapping):
             return super().__call__(sentences)
         texts = list_of_texts(sentences)
@@ -198,6 +210,7 @@ class Paraphraser(BatchFunction):
         The report has the counts named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of
         every sentence without a paraphrase and the `reason`.
         """
+        num = self.num if num is None else num
         rows = table.select(SENTENCES.names).to_pylist()
         sentences = [row["sentence"] or "" for row in rows]
         outcomes = self.opened.candidates(sentences, self.candidates_asked, progress=progress)
@@ -217,7 +230,7 @@ class Paraphraser(BatchFunction):
                 counts["dissimilar"] += 1
             else:
                 kept[pair["index"]].append({**pair, **measures})
-        chosen = [pair for own in kept for pair in rank_diverse(own, num or self.num, self.min_similarity)]
+        chosen = [pair for own in kept for pair in rank_diverse(own, num, self.min_similarity)]
         counts["pairs"] = len(chosen)
         skipped = [
             {"id": row["id"], "reason": outcome if isinstance(outcome, str) else "no candidate is left"}

@@ -102,6 +102,8 @@ class RoundTrips(Generator):
         cls, models: Sequence[str], language: str | None, pivots: Sequence[str], open_translator: OpenTranslator
     ) -> RoundTrips:
         """Open two models for each round trip, or one multilingual model for all."""
+        if not models:
+            raise UsageError("a round trip needs models", remedy="give two, or a multilingual one with pivots")
         if len(models) == 1:
             if not pivots:
                 raise UsageError(

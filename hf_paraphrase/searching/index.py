@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -291,8 +291,8 @@ class SearchIndex:
         self,
         sentences: str | Sequence[str] | pa.Table | SentenceCorpus,
         *,
-        ids: Sequence[Any] | None = None,
-        columns: dict[str, Sequence[Any]] | None = None,
+        ids: Any = None,
+        columns: Mapping[str, Any] | None = None,
         unique: bool = False,
         batch_size: int = 256,
         progress: Progress = no_progress,
@@ -304,7 +304,7 @@ class SearchIndex:
 
         Args:
             sentences: Texts, a table with a column `sentence`, or a corpus.
-            ids: An id for each text.
+            ids: An id for each text; for one text the id alone.
             columns: Values of other columns for each text.
             unique: Leave out sentences that the index has already, whatever their other columns.
             batch_size: Sentences in a padded batch of the encoder.
@@ -340,14 +340,14 @@ class SearchIndex:
         self,
         sentences: str | Sequence[str] = (),
         *,
-        ids: Sequence[Any] = (),
+        ids: Any = (),
         filters: str | Sequence[str] = (),
     ) -> int:
         """Remove the rows with one of the sentences, up to case and spacing, with one of the ids, or by filters.
 
         Args:
             sentences: Texts.
-            ids: Values of the column `id`.
+            ids: A value of the column `id`, or several.
             filters: Conditions on the columns; a row must fulfil all. See :func:`~.filters.select_rows`.
 
         Returns:
@@ -356,7 +356,7 @@ class SearchIndex:
         texts = pa.array(list_of_texts(sentences), pa.string())
         with self._changing() as snapshot:
             by_text, _ = snapshot.find("text", hash_rows(normalize_texts(texts)))
-            by_id, _ = snapshot.find("id", hash64(map(str, ids)))
+            by_id, _ = snapshot.find("id", hash64(map(str, () if ids is None else _as_values(ids))))
             by_filter = snapshot.select(filters) if filters else by_id[:0]
             rows = np.unique(np.concatenate([by_text, by_id, by_filter]))
             if len(rows) == len(snapshot):
@@ -416,14 +416,20 @@ def _open_reranker(name: str | os.PathLike[str], device: str) -> CrossEncoder:
         raise
 
 
-def _as_table(texts: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+def _as_values(values: Any) -> list[Any]:
+    """Return one value or several as a list; the letters of a text are no values."""
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
+
+
+def _as_table(texts: Sequence[str], given: Mapping[str, Any]) -> pa.Table:
     """Return texts, and values of other columns for each text, as one table."""
+    columns = {name: _as_values(values) for name, values in given.items()}
     if reserved := {SENTENCE, POSITION} & {*columns}:
         raise UsageError(f"the index itself makes the column {min(reserved)}", remedy="give the column another name")
     for name, values in columns.items():
         if len(values) != len(texts):
             raise UsageError(f"{len(values)} values of {name} for {len(texts)} sentences", remedy="give as many")
     try:
-        return pa.table({SENTENCE: pa.array(texts, pa.string()), **{name: list(columns[name]) for name in columns}})
+        return pa.table({SENTENCE: pa.array(texts, pa.string()), **columns})
     except (pa.ArrowException, UnicodeEncodeError) as error:
         raise UsageError(f"values of a column differ in type: {error}", remedy="give values of one type") from error

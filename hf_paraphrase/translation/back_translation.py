@@ -175,7 +175,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         free=["device", "precision", "max_sentences"],
     )
     model = settings.here(translator).translator.model
-    check_languages(settings.model, model, bitext, settings.split)
+    check_languages(settings.model, model, bitext, settings.split, rows)
     with output:
         if output.finished:
             return DataFolder(output.target)

@@ -71,7 +71,8 @@ def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
         (row,) = bitext.head(1).to_pylist()
         languages.append((row["source_lang"], row["target_lang"]))
         if any(map(are_different, languages[-1], languages[0])):
-            problem = f"this bitext is {'→'.join(languages[-1])}, but the first one is {'→'.join(languages[0])}"
+            own, first = ("→".join(code or "und" for code in pair) for pair in (languages[-1], languages[0]))
+            problem = f"this bitext is {own}, but the first one is {first}"
             raise InputError(problem, path=bitext.data.path, remedy="mix bitext of the same two languages")
     return languages[0]
 
@@ -112,16 +113,22 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
     return BitextSides(sources, targets, table.num_rows - len(chosen))
 
 
-def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> None:
-    """Refuse bitext in other languages than a model's, if both name them.
+def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max_rows: int | None = None) -> None:
+    """Refuse bitext with rows in other languages than a model's, if both name them.
 
-    Variants of a language, such as `fr` and `fr-CA`, are equal. Only the first row of the bitext is checked.
+    Variants of a language, such as `fr` and `fr-CA`, are equal. `max_rows` limits the rows to the first ones.
     """
-    (first,) = next(bitext.row_range(split, 0, 1)).to_pylist()
-    for side, translates in (("source", "translates"), ("target", "translates into")):
-        language, own = first.get(f"{side}_lang"), getattr(model.config, f"{side}_lang", None)
-        if are_different(language, own):
-            problem = f"the {side} side is {language}, but the model {folder} {translates} {own}"
+    translates = {"source_lang": "translates", "target_lang": "translates into"}
+    present = [name for name in translates if name in bitext.schema(split).names]
+    languages: dict[str, dict[str | None, None]] = {name: {} for name in present}
+    for batch in bitext.rows(split).batches(present, stop=max_rows) if present else ():
+        for name in present:
+            languages[name] |= dict.fromkeys(batch.column(name).unique().to_pylist())
+    for name, found in languages.items():
+        own = getattr(model.config, name, None)
+        if (language := next((code for code in found if are_different(code, own)), None)) is not None:
+            side, has = name.partition("_")[0], "is" if len(found) == 1 else "has rows in"
+            problem = f"the {side} side {has} {language}, but the model {folder} {translates[name]} {own}"
             raise InputError(problem, path=bitext.path, remedy="give a model and bitext of the same two languages")
 
 

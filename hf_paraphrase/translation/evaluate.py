@@ -84,7 +84,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     from .translator import Translator
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
-    check_languages(settings.model, model, bitext, settings.split)
+    check_languages(settings.model, model, bitext, settings.split, settings.max_sentences)
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf

@@ -273,7 +273,7 @@ def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
         model, tokenizer = load_translation_model(settings.model, device="cpu")
         for bitext in bitexts:
             if bitext.num_rows:
-                check_languages(settings.model, model, bitext.data, settings.split)
+                check_languages(settings.model, model, bitext.data, settings.split, settings.max_sentences)
         # Next to the output, because the folder for temporary files may be in memory.
         folder = output.with_name(f".{output.name}.tokens")
         shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves it

@@ -9,6 +9,7 @@ from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
 from ..training.devices import check_device, is_bf16
+from ..vectors.similarity import check_counts
 
 MAX_LENGTH_RATIO = 3.0
 """Length limit of Groundhog, the reference code: three times the source length."""
@@ -31,6 +32,9 @@ class BeamSearchConfig:
     candidates_frequent: int | None = None
     candidates_per_unit: int | None = None
     min_length_ratio: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_counts(num_beams=self.num_beams, num_return_sequences=self.num_return_sequences)
 
 
 @dataclass(kw_only=True)

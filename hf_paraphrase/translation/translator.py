@@ -102,7 +102,7 @@ class Translator:
             For every sentence its translations, best first, as distinct texts that end within the length limit; or the
             reason why there are none.
         """
-        sources = normalized_sources(self.model, sources, language)
+        sources = normalized_sources(self.model, list_of_texts(sources), language)
         input_ids = encode_sources(self.model, self.tokenizer, sources)
         limit = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
         outcomes: list[list[Hypothesis] | str] = [

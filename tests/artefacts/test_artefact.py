@@ -132,6 +132,13 @@ def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_pa
     assert not made(tmp_path / "out", "other", resume=True, overwrite=True).finished
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which nobody can make a file")
+def test_a_folder_in_which_no_file_can_be_made_is_not_taken_for_another_run():
+    for wait in (False, True):
+        with pytest.raises(OutputError, match="cannot write"), locked(Path("/proc/pairs"), wait=wait):
+            pass
+
+
 def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_is_taken_over(tmp_path):
     (tmp_path / ".out.lock").touch()
     with Artefact(tmp_path / "out", command="toy", settings={}) as artefact:

@@ -164,15 +164,33 @@ def test_labels_are_lists_or_texts_with_a_separator(tmp_path, labels, separator)
 @pytest.mark.parametrize(
     ("columns", "graded", "expected"),
     [
-        ({"text": ["x", "y"], "label": [1, None]}, False, "row 1: the label is None, not a class"),
-        ({"text": ["y", None], "label": [1, 1]}, False, "row 1 has no text in column text"),
-        ({"text": ["x", "y"], "label": [1.0, float("inf")]}, True, "row 1: the label is inf"),
+        ({"text": ["x", "y"], "label": [1, None]}, False, "row 2: the label is None, not a class"),
+        ({"text": ["x", "y"], "label": ["a", " "]}, False, "row 2: the label is ' ', not a class"),
+        ({"text": ["y", None], "label": [1, 1]}, False, "row 2 has no text in column text"),
+        ({"text": ["x", "y"], "label": [1.0, float("inf")]}, True, "row 2: the label is inf"),
     ],
 )
 def test_what_is_wrong_with_a_row_is_named(tmp_path, columns, graded, expected):
     with pytest.raises(InputError) as caught:
         read_labelled(write(tmp_path / "data", train=columns), "train", column="label", graded=graded)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "graded", "targets"),
+    [
+        ([0, -1, None], False, [("a",), None, None]),
+        ([0.0, float("nan"), None], False, [("0",), None, None]),
+        (["b", " ", None], False, [("b",), None, None]),
+        ([2.0, float("nan"), None], True, [2.0, None, None]),
+    ],
+)
+def test_rows_without_a_class_have_no_target_for_predictions(tmp_path, labels, graded, targets):
+    kind = ClassLabel(names=["a", "b"]) if -1 in labels else Value("string" if "b" in labels else "float64")
+    features = Features({"text": Value("string"), "label": kind})
+    Dataset.from_dict({"text": list("xyz"), "label": labels}, features).to_parquet(tmp_path / "test.parquet")
+    found = read_labelled(str(tmp_path), "test", column="label", graded=graded, complete=False)
+    assert found.targets == targets
 
 
 def test_classes_have_the_names_of_the_card_else_numbers_keep_their_order_and_names_the_alphabet(tmp_path):

@@ -6,11 +6,12 @@ import shutil
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from small_runs import bitext_of, job, number_pairs, record, run, write_bitext
+from small_runs import bitext_of, job, number_pairs, record, run, write, write_bitext
 from tiny_encoders import change_json, new_model
 
 from hf_paraphrase.data.folder import DataFolder
@@ -19,7 +20,7 @@ from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
-from hf_paraphrase.translation.bitext import are_different, check_languages
+from hf_paraphrase.translation.bitext import BitextFolder, are_different, check_languages, languages_of
 from hf_paraphrase.translation.lexical_table import LexicalTable, tokenizer_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import BeamSearchConfig
@@ -252,6 +253,23 @@ def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refus
     model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="de"))
     with pytest.raises(InputError, match="the target side is en, but the model nmt translates into de"):
         check_languages("nmt", model, DataFolder(tiny_bitext), "train")
+
+
+def test_a_later_row_in_another_language_is_refused_like_the_first_one(tmp_path):
+    languages = {"source_lang": ["fr", None, "fr-CA", "de"], "target_lang": ["en"] * 4}
+    folder = DataFolder(write(tmp_path / "mixed", source=list("abcd"), target=list("abcd"), **languages))
+    model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="en"))
+    check_languages("nmt", model, folder, "train", 3)
+    with pytest.raises(InputError, match="the source side has rows in de, but the model nmt translates fr"):
+        check_languages("nmt", model, folder, "train")
+    other = write(tmp_path / "other", source=["a"], target=["a"], source_lang=["fr"], target_lang=["de"])
+    with pytest.raises(InputError, match="this bitext is fr→de, but the first one is und→en"):
+        languages_of([BitextFolder(write_undefined(tmp_path / "und"), "train"), BitextFolder(str(other), "train")])
+
+
+def write_undefined(folder):
+    undefined = pa.array([None], pa.string())
+    return str(write(folder, source=["a"], target=["a"], source_lang=undefined, target_lang=["en"]))
 
 
 def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(

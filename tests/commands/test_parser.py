@@ -151,6 +151,25 @@ def test_what_does_not_fit_in_a_file_is_one_line_with_its_name(config, text, pro
     assert str(refused.value).startswith(f"{path}: {problem}") and "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("output: o\ncolumns: a\ncolumns: b\n", 3, "`columns` is set in line 2 already"),
+        ("num_beams: [1]\n\nnum-beams: [2]\n", 3, "`num-beams` is set in line 1 already"),
+        ("lower_case: true\nno_lower_case: true\n", 2, "`no_lower_case` is set in line 1 already"),
+        ("lowercase: true\nlower-case: false\n", 2, "`lower-case` is set in line 1 already"),
+        ("{columns: a, columns: b}\n", 1, "`columns` is set in line 1 already"),
+        ("outptu: a\noutptu: b\n", 2, "`outptu` is set in line 1 already"),
+    ],
+    ids=range(6),
+)
+def test_a_flag_that_a_file_sets_twice_is_refused_with_its_line(config, text, line, problem):
+    path = config(text)
+    with pytest.raises(InputError) as refused:
+        read("--config", path)
+    assert str(refused.value) == f"{path}:{line}: {problem} (remove one of the two)"
+
+
 # ----- help
 
 

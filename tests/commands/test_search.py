@@ -5,6 +5,7 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from datasets import load_dataset
 from small_runs import run, write
@@ -15,7 +16,7 @@ from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.searching.index import SearchIndex
+from hf_paraphrase.searching.index import SearchIndex, build_index
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
 KEPT = ["w1 w2", "w2 w1", "w3\u2028w4", "W1  w2", "w5 | w6", "w7", "unheard of"]
@@ -110,6 +111,23 @@ def test_sentences_are_added_and_removed_from_python(index, tmp_path):
     (tmp_path / "lines").write_text("w7\nw5 | w6\n")
     assert run("search", "--index", tmp_path / "i", "--remove", tmp_path / "lines") == 0
     assert sentences_of(tmp_path / "i") == ["w2 w1", "w3\u2028w4", "unheard of"]
+
+
+def test_a_single_id_is_no_list_of_its_letters(model, tmp_path):
+    write(tmp_path / "data", id=["1", "2", "12"], sentence=["w1", "w2", "w3"])
+    assert run("search", "--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i") == 0
+    index = SearchIndex(tmp_path / "i")
+    assert index.remove(ids="12") == 1 and sentences_of(tmp_path / "i") == ["w1", "w2"]
+    assert index.add("w4", ids="34", columns={}) == 1 and index.remove(ids=2) == 1
+    assert index.sentences["id"].to_pylist() == ["1", "34"]
+
+
+def test_texts_and_tables_of_other_columns_are_no_blocks(index, model, tmp_path):
+    with pytest.raises(hf_paraphrase.UsageError, match="a text among the blocks"):
+        build_index(SentenceEncoder(model), ["w1 w2", "w3"], tmp_path / "new")
+    shutil.copytree(index, tmp_path / "i")
+    with pytest.raises(hf_paraphrase.InputError, match="a table without a column sentence"):
+        SearchIndex(tmp_path / "i").add(pa.table({"text": ["w1"]}))
 
 
 def test_an_index_that_cannot_be_changed_stays_as_it_is(index, tmp_path, capfd):

@@ -272,9 +272,27 @@ def test_several_processes_give_the_same_embeddings(tmp_path):
             np.testing.assert_allclose(encoder.encode(TEXTS, truncate_dim=5, **options), expected, atol=1e-6)
             if encoder.is_table:
                 break
+            with pytest.raises(UsageError, match="chunk_size must be at least 1, not 0"):
+                encoder.encode(TEXTS, pool=pool, chunk_size=0)
+        # The processes have the encoder of another truncation.
+        np.testing.assert_allclose(encoder.truncated(5).encode(TEXTS, pool=pool), expected, atol=1e-6)
+        with pytest.raises(UsageError, match="the pool has the processes of another encoder"):
+            SentenceEncoder().encode(TEXTS, pool=pool)
         encoder.stop_multi_process_pool(pool)
     with pytest.raises(UsageError, match="no devices"):
         SentenceEncoder().encode(TEXTS, device=[])
+    assert SentenceEncoder().start_multi_process_pool("cpu").devices == ["cpu"]
+
+
+@pytest.mark.parametrize("prompts", ["q: ", {"query": None}, ["q: "], {1: "q: "}])
+def test_prompts_that_are_no_texts_by_name_are_refused(prompts):
+    with pytest.raises(UsageError, match="not texts by their names"):
+        SentenceEncoder(prompts=prompts)
+    encoder = SentenceEncoder()
+    with pytest.raises(UsageError, match="not texts by their names"):
+        encoder.prompts = prompts
+    with pytest.raises(UsageError, match="not a text"):
+        encoder.encode(TEXTS, prompt=prompts if not isinstance(prompts, str) else 3)
 
 
 def test_a_model_is_opened_on_the_best_device_and_a_table_on_the_cpu(tmp_path, monkeypatch):

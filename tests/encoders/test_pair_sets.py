@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datasets
 import numpy as np
 import pytest
 import small_runs
@@ -10,6 +11,7 @@ from hf_paraphrase.encoders.dev_sets.pair_sets import (
     group_sentences,
     read_graded_folder,
     read_labelled_folder,
+    require_both_classes,
     split_into_folds,
 )
 from hf_paraphrase.errors import InputError
@@ -32,7 +34,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({"label": [0.5, 1.0]}, "row 0: the label is 0.5"),
+        ({"label": [0.5, 1.0]}, "label 0.5 of row 1 does not say whether"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
         ({"score": [1.0, None]}, "pair 2 is None"),
@@ -51,10 +53,28 @@ def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of
     found = read_labelled_folder(path, "test")
     assert (found.name, found.labels.tolist(), found.undecided) == ("judged", [1, 0, 1], 1)
     assert found.sentences1 == ["a, b", "d", "h"]
+    path.write_text("text1,text2,label\na,b,\n")
+    with pytest.raises(InputError, match="no pair of judged has a label"):
+        require_both_classes(read_labelled_folder(path, "test"), path)
     path.write_text("text1,text2,label\na,b,1\nc,d,maybe\n")
-    with pytest.raises(InputError, match="label `maybe` is not a whole number") as raised:
+    with pytest.raises(InputError, match="label maybe of row 2 does not say whether"):
         read_labelled_folder(path, "test")
-    assert raised.value.line == 3
+
+
+def test_words_and_names_of_classes_are_read_by_their_meaning(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("text1,text2,label\na,b,duplicate\nc,d,not_duplicate\ne,f,\ng,h,Entailment\ni,j,contradiction\n")
+    labelled = read_labelled_folder(path, "test")
+    assert (labelled.labels.tolist(), labelled.undecided) == ([1, 0, 1, 0], 1)
+    # In RTE the number of the class of paraphrases is 0.
+    classes = datasets.ClassLabel(names=["entailment", "not_entailment"])
+    features = {"sentence1": datasets.Value("string"), "sentence2": datasets.Value("string"), "label": classes}
+    rows = {"sentence1": ["a", "c", "e"], "sentence2": ["b", "d", "f"], "label": [0, 1, -1]}
+    made = datasets.Dataset.from_dict(rows, datasets.Features(features))
+    made.to_parquet(tmp_path / "rte" / "test.parquet")
+    for source in (tmp_path / "rte", tmp_path / "rte" / "test.parquet"):
+        labelled = read_labelled_folder(source, "test")
+        assert (labelled.labels.tolist(), labelled.undecided) == ([1, 0], 1)
 
 
 texts = st.sampled_from("abcdefghij")

@@ -93,9 +93,33 @@ def test_bm25_is_the_formula_and_ranks_only_documents_with_a_common_word(folder)
 
 
 @pytest.mark.parametrize(
+    "judged",
+    [
+        "q1\td1\t2.0\nq1\td2\t0.0\n",
+        "query-id\tcorpus-id\tscore\nq1\td1\t2.0\nq1\td2\t0\n",
+        "query-id corpus-id score\nq1 d1 2\nq1 d2 0\n",
+        "q1 0 d1 2\nq1 0 d2 0\n",
+        "q1\tQ0\td1\t2\nq1\tQ0\td2\t0\n",
+    ],
+)
+def test_judgements_of_other_tools_lose_no_line(folder, judged):
+    (folder / "qrels" / "test.tsv").write_text(judged)
+    assert read_retrieval_set(folder).relevance == {"q1": {"d1": 2, "d2": 0}}
+
+
+def test_a_missing_split_is_told_with_those_that_exist(folder):
+    with pytest.raises(InputError, match="--split is one of test"):
+        read_retrieval_set(folder, "dev")
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("corpus.jsonl", "{}\n", "not JSON with _id and text"),
+        ("corpus.jsonl", '{"_id": 1, "text": "x"}\n{"_id": "1", "text": "y"}\n', "another text has the _id 1 already"),
+        ("qrels/test.tsv", "q1\td1\t0.5\nq1\td2\t1\n", "not a judgement"),
+        ("qrels/test.tsv", "q1\td1\t1\nq1\td2\t0.5\n", "not a judgement"),
+        ("qrels/test.tsv", "q1\td1\t1\nq1\td1\t0\n", "query q1 and document d1 have the grade 1 already"),
         ("qrels/test.tsv", "q1\td1\t1\nq1\tgone\t1\n", "unknown document gone"),
         ("qrels/test.tsv", "q1\td1\t0\n", "no query has a relevant document"),
     ],

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 
+import datasets
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -151,6 +153,43 @@ def test_labelled_texts_are_read_as_they_are_and_malformed_files_are_named(tmp_p
     with pytest.raises(InputError, match=message) as raised:
         read_labelled_texts(tmp_path / "x.csv")
     assert str(raised.value.path).endswith("x.csv")
+
+
+def write_classes(path, names, labels, kind=None):
+    classes = kind or datasets.ClassLabel(names=names)
+    features = datasets.Features({"text": datasets.Value("string"), "label": classes})
+    rows = {"text": [f"text {row}" for row in range(len(labels))], "label": labels}
+    datasets.Dataset.from_dict(rows, features).to_parquet(path)
+
+
+def test_numbers_of_classes_have_the_names_of_their_file(tmp_path):
+    write_classes(tmp_path / "one.parquet", ["bad", "good"], [0, 1])
+    write_classes(tmp_path / "two.parquet", ["good", "bad"], [0, 1])
+    assert read_labelled_texts(tmp_path / "one.parquet")[1] == ["bad", "good"]
+    assert read_labelled_texts(tmp_path / "two.parquet")[1] == ["good", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "message"),
+    [
+        ([0, -1], datasets.ClassLabel(names=["a", "b"]), "row 2 of x has no label"),
+        ([0.0, math.nan], datasets.Value("float64"), "row 2 of x has no label"),
+        (["a", " "], datasets.Value("string"), "row 2 of x has no label"),
+        ([["a"], ["a", "b"]], datasets.List(datasets.Value("string")), "is of type list.* not of classes"),
+    ],
+)
+def test_rows_without_a_class_and_lists_of_classes_are_no_classes_of_their_own(tmp_path, labels, kind, message):
+    write_classes(tmp_path / "x.parquet", [], labels, kind)
+    with pytest.raises(InputError, match=message):
+        read_labelled_texts(tmp_path / "x.parquet")
+
+
+def test_a_test_part_without_classes_is_not_tested_on(tmp_path):
+    names = ["w0 is rare", "w0 is usual"]
+    write_classes(tmp_path / "train.parquet", names, [0, 1] * 20)
+    write_classes(tmp_path / "test.parquet", names, [-1] * 4)
+    (task,) = hf_paraphrase.evaluate(data=tmp_path, baseline=["words"]).record["results"][0]["tasks"]
+    assert task["tested_on"] == "10 folds" and task["test"] == 40
 
 
 @pytest.mark.real_data

@@ -114,6 +114,21 @@ def test_likely_similar_and_different_paraphrases_come_first(sentence, back, num
     assert {list(back)[index] for index in first} <= set(pairs.column("sentence2").to_pylist())
 
 
+@pytest.mark.parametrize(("num", "problem"), [(0, "not 0"), (-1, "not -1"), (2.5, "num is 2.5, not a whole number")])
+def test_a_number_of_paraphrases_below_1_is_refused(num, problem):
+    function = made(({"a dog": {"x": 0.0}}, {"x": {"the hound": 0.0}}))
+    for refused in (lambda: function(["a dog"], num=num), lambda: function([], num=num), lambda: made(num=num)):
+        with pytest.raises(UsageError, match=problem):
+            refused()
+    with pytest.raises(UsageError, match="num_candidates"):
+        made(num_candidates=num)
+    with pytest.raises(UsageError, match="num_candidates 6 is above num_beams 5"):
+        Paraphraser(("a", "b"), num_candidates=6)
+    with pytest.raises(UsageError, match="a round trip needs models"):
+        _ = Paraphraser(()).opened
+    assert function(["a dog"], num=1) == [["the hound"]]
+
+
 def test_the_built_in_encoder_is_for_english():
     for language, encoder, used in (("en", None, "builtin"), ("de", None, None), ("de", "e", "e")):
         function = Paraphraser(("a", "b"), encoder=encoder)

@@ -10,7 +10,7 @@ import pytest
 from tiny_encoders import write_average
 from tiny_transformers import write_cross_encoder
 
-from hf_paraphrase.classification.classifier import CrossEncoder
+from hf_paraphrase.classification.classifier import CrossEncoder, tokenize
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -183,6 +183,16 @@ def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filte
 def test_a_word_that_the_encoder_does_not_know_is_found_by_a_hybrid_search_alone(index):
     assert rows_of(index, "r42") == [] and rows_of(index, "r42", hybrid=True) == [42]
     assert rows_of(index, "r4242", hybrid=True) == []
+
+
+def test_one_pair_is_no_list_of_letters_and_sides_of_other_lengths_are_refused(tmp_path):
+    model = CrossEncoder.from_pretrained(write_cross_encoder(tmp_path / "cross"))
+    assert model.scores("a cat", "a car").tolist() == model.scores(["a cat"], ["a car"]).tolist()
+    for pair in (("a cat", ["a car", "the car"]), (["a cat", "the cat"], "a car")):
+        with pytest.raises(UsageError, match="are no pairs"):
+            model.scores(*pair)
+        with pytest.raises(UsageError, match="are no pairs"):
+            tokenize(model.tokenizer, *pair)
 
 
 def test_a_reranker_ranks_the_candidates_again(tmp_path, capsys):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase import BeamSearchConfig
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.translation import beam_search
 from hf_paraphrase.translation.beam_search import search_batches, translate_batch
 from hf_paraphrase.translation.translator import translate
@@ -110,6 +111,13 @@ def test_translate_gives_the_model_back_in_its_mode_even_if_interrupted(make_mod
     with pytest.raises(KeyboardInterrupt):
         translate(model, tiny_tokenizer, SOURCES, progress=interrupt)
     assert model.training
+
+
+@pytest.mark.parametrize("num_beams", [0, -1, 2.5])
+def test_a_beam_narrower_than_1_is_refused(num_beams):
+    for sizes in ((num_beams, 1), (1, num_beams)):
+        with pytest.raises(UsageError, match=rf"num_\w+ (must be at least 1, not|is) {num_beams}"):
+            BeamSearchConfig(*sizes)
 
 
 @given(st.lists(st.integers(1, 2_000), max_size=50), st.integers(1, 700), st.booleans(), st.sampled_from([640, 3]))

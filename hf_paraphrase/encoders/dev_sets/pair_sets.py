@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from ...data.folder import DataFolder
+from ...data.pair_rows import LABEL, PairLabels
+from ...data.rows import read_class_names
 from ...data.schema import with_column
 from ...data.text_blocks import kind_of_rows
 from ...data.text_files import Field, StrictLines, typed
@@ -143,16 +145,13 @@ def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
 def read_labelled_folder(path: Path, split: str) -> LabelledSet:
     """Read pairs with a column `label` from a file, or from a split of a data folder.
 
-    Pairs without a label are undecided and left out, as in Opusparcus (Creutz 2018).
+    Labels and names of classes have the meanings of :class:`~hf_paraphrase.data.pair_rows.PairLabels`. Pairs without a
+    label are undecided and left out, as in Opusparcus (Creutz 2018).
     """
-    name, table = read_columns(path, split, [*_SIDES, Field("label", pa.int64(), may_be_null=True)])
-    first, second, values = (column.to_pylist() for column in table.columns)
-    for row, value in enumerate(values):
-        if value not in (None, 0, 1):
-            problem = f"split `{split}`, row {row}: the label is {str(value)[:50]}"
-            remedy = "give 1 for a paraphrase, 0 for another pair, and no label for an undecided pair"
-            raise InputError(problem, path=path, remedy=remedy)
-    labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
+    name, table = read_columns(path, split, [*_SIDES, Field(LABEL, may_be_null=True)])
+    meanings = PairLabels(LABEL, read_class_names(table.schema), path=str(path)).read(table.column(LABEL))
+    labels = meanings.fill_null(-1).to_numpy()
+    first, second = (table.column(side.name).to_pylist() for side in _SIDES)
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
 
 
@@ -207,6 +206,8 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
     """Check that a set holds paraphrases and other pairs."""
     if len(set(pairs.labels.tolist())) < 2:
         problem = f"{pairs.name} has pairs of one class only, {len(pairs)}"
+        if not len(pairs):
+            problem = f"no pair of {pairs.name} has a label"
         raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 

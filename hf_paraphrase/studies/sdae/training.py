@@ -14,7 +14,6 @@ from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
 from ...data.decontamination import DecontaminationSettings
 from ...data.folder import DataFolder
-from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.backends.torch_module import write_model_files
@@ -308,7 +307,7 @@ def _languages(settings: SdaeSettings) -> list[str]:
     for folder in settings.pairs:
         opened = DataFolder(folder)
         present = opened.schema().names
-        sides = [f"{column}_lang" for column in columns_named(settings.columns, present)]
+        sides = [f"{column}_lang" for column in opened.rows().columns_named(settings.columns)]
         if set(sides) <= set(present):
             rows = next(iter(opened.batches("train", sides)))
             languages.update(value for name in sides for value in rows.column(name).to_pylist() if value)

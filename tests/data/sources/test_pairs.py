@@ -144,6 +144,12 @@ def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp
     assert list(SentenceCorpus(tmp_path / "a.csv").blocks()) == [["a, b", "c"]]
     assert list(SentenceCorpus(tmp_path / "a.csv", ["id"]).blocks()) == [["1", "2"]]
     assert list(SentenceCorpus(tmp_path / "a.jsonl").blocks()) == [["a", "b"]]
+    (tmp_path / "b.csv").write_text("Anchor,positive\na,b\n")
+    for columns in (["Anchor"], ["sentence1"]):
+        assert list(SentenceCorpus(tmp_path / "b.csv", columns).blocks()) == [["a"]]
+    assert list(SentenceCorpus(tmp_path / "b.csv", ["positive,Anchor"]).blocks()) == [["b", "a"]]
+    with pytest.raises(InputError, match="missing column negative"):
+        SentenceCorpus(tmp_path / "b.csv", ["Anchor", "negative"])
     output, pairs = str(tmp_path / "out"), [{"sentence1": "a", "sentence2": "b"}]
     for reader in (
         lambda path: list(lines_of_file(path)),
