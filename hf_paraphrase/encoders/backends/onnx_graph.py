@@ -17,7 +17,7 @@ from ...artefacts.model_loading import open_tokenizer_folder
 from ...errors import ModelError, UsageError, missing_package
 from ...messages import sanitize_line
 from ...models.registry import SENTENCE_ENCODERS, config_class
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .pooled_transformer import PooledTransformer, describe_processing, read_modules
 from .sentence_transformers_files import ONNX_FILE, read_processing, write_options, write_processing
 from .torch_module import TorchModule
@@ -126,8 +126,7 @@ def open_onnx_folder(folder: Path) -> OnnxGraph:
     session, tokenizer = OnnxSession(folder / ONNX_FILE, config), open_tokenizer_folder(folder)
     processing = read_processing(folder)
     if is_ours:
-        num_final_special = count_final_special(tokenizer.backend_tokenizer)
-        return OnnxGraph(folder, session, tokenizer, processing.changed(num_final_special=num_final_special))
+        return OnnxGraph(folder, session, tokenizer, processing)
     modules = read_modules(folder)
     if modules is None or session.output == _EMBEDDING:
         what = "only sentence-transformers can run the modules of this folder with an ONNX graph"

@@ -22,7 +22,7 @@ from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
 from .base import LoadingOptions
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .sentence_transformers_files import (
     MODULES_FILE,
     TRANSFORMER_FILE,
@@ -258,8 +258,7 @@ def describe_processing(model: Any, tokenizer: Any, given: InputProcessing | Non
     given = given or InputProcessing()
     limits = (given.max_tokens or tokenizer.model_max_length, _count_positions(model))
     finite = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    num_final = count_final_special(tokenizer.backend_tokenizer)
-    return given.changed(max_tokens=min(finite, default=None), num_final_special=num_final, blank_is_empty=False)
+    return given.changed(max_tokens=min(finite, default=None), blank_is_empty=False)
 
 
 def _count_positions(model: Any) -> int | None:

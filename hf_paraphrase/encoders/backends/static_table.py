@@ -28,7 +28,7 @@ from ...errors import ModelError
 from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 from ...models.registry import MODELS, config_class, model_class
 from .base import Backend, EmbeddingJob, TokenBackend, Tokenize
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .mean_pooler import MeanPooler, embed_averages
 from .sentence_transformers_files import (
     MODULES_FILE,
@@ -195,8 +195,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
     left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}
-    processing = read_processing(folder).changed(num_final_special=count_final_special(rust_tokenizer))
-    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing)
+    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, read_processing(folder))
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
