@@ -18,7 +18,7 @@ from ...errors import ModelError, UsageError, missing_package
 from ...messages import sanitize_line
 from ...models.registry import SENTENCE_ENCODERS, config_class
 from .batch_tokenizer import InputProcessing
-from .pooled_transformer import PooledTransformer, describe_processing, read_modules
+from .pooled_transformer import PooledTransformer, describe_processing, read_parts
 from .sentence_transformers_files import ONNX_FILE, read_processing, write_options, write_processing
 from .torch_module import TorchModule
 
@@ -127,7 +127,7 @@ def open_onnx_folder(folder: Path) -> OnnxGraph:
     processing = read_processing(folder)
     if is_ours:
         return OnnxGraph(folder, session, tokenizer, processing)
-    modules = read_modules(folder)
+    modules = read_parts(folder)
     if modules is None or session.output == _EMBEDDING:
         what = "only sentence-transformers can run the modules of this folder with an ONNX graph"
         raise ModelError(what, path=folder, remedy="open it without backend, or export it with export --format onnx")
