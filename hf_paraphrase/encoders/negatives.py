@@ -179,7 +179,7 @@ def mine_hard_negatives(
     num_candidates = max(range_max or 0, range_min + num_negatives + _NUM_CANDIDATES - 1)
     nearest, cosines = find_nearest(query_vectors, corpus_vectors, num_candidates)
     own = (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
-    limits = np.full(len(own), np.inf if max_score is None else max_score, np.float32 if max_score is None else float)
+    limits = np.full(len(own), np.inf if max_score is None else max_score)
     limits = limits if absolute_margin is None else np.minimum(limits, own - absolute_margin)
     # For a negative cosine a fraction of it would be larger.
     limits = limits if relative_margin is None else np.minimum(limits, (1 - relative_margin) * own)
