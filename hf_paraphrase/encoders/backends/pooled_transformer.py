@@ -264,7 +264,7 @@ def describe_processing(model: Any, tokenizer: Any, given: InputProcessing | Non
 
 def _count_positions(model: Any) -> int | None:
     """Count the tokens that have a position; the positions of a RoBERTa begin after its padding position."""
-    for name, module in getattr(model, "named_modules", list)():
+    for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
     most = getattr(model.config, "max_position_embeddings", None)

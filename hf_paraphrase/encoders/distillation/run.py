@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
+from ...artefacts.weights import TABLE
 from ...data.sentences import SentenceCorpus, naming
 from ...errors import InputError, UsageError
 from ...messages import log
@@ -157,7 +158,7 @@ def _student(
         encoder, encoded, coverage = prepare_encoder(settings, partial(iter, texts), encode)
     letters = None
     if settings.letters:
-        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings")
+        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter(TABLE)
         if settings.initial_model is None and coverage is None:
             # The own vector of a token starts at zero, so that a token without text is the sum of its n-grams.
             with torch.no_grad():
