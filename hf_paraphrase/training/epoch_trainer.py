@@ -181,12 +181,11 @@ class EpochTrainer(Trainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Read the batches of one update; with several processes, adds the `weight` of each part."""
+        """Read the batches of one update, and add the `position` of each: the epoch, and the index in the epoch."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
-        if self.batches.num_processes > 1:
-            first = self.state.global_step % self.updates_of_epoch * self.args.gradient_accumulation_steps
-            for index, sample in enumerate(samples, first):
-                sample["weight"] = self.batches.weight(index, process_index())
+        epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
+        for index, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
+            sample["position"] = (epoch, index)
         return samples, items
 
     def compute_loss(
@@ -196,12 +195,13 @@ class EpochTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Compute the mean loss of a batch, times its `weight` if it has one; `num_items_in_batch` is unused."""
-        weight = inputs.get("weight")
-        inputs = {name: value for name, value in inputs.items() if name != "weight"}
+        """Compute the mean loss of a batch, with the weight of this process in the joint batch."""
+        position = inputs.get("position")
+        inputs = {name: value for name, value in inputs.items() if name != "position"}
         output = model(**inputs, **self.forward_options)
         loss = self.loss_of(output, model, inputs)
-        loss = loss if weight is None else loss * weight
+        if position is not None and self.batches.num_processes > 1:
+            loss = loss * self.batches.weight(position[1], process_index())
         return (loss, output) if return_outputs else loss
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
