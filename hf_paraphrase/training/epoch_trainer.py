@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -82,17 +82,15 @@ class EpochTrainingArguments(TrainingArguments):
         return is_scored
 
 
-def training_batches(
-    trainer: Trainer, dataset: Any, sampler: Iterable[list[Any]], *, workers: bool = False
-) -> DataLoader[Any]:
-    """Make the data loader of a trainer for its device and its process.
+def training_batches(trainer: Any, *, workers: bool = False) -> DataLoader[Any]:
+    """Make the data loader of a trainer with `batches`, for its device and its process.
 
     With `workers`, `dataloader_num_workers` processes make the batches; they are not told the epoch.
     """
     args = trainer.args
     loader: DataLoader[Any] = DataLoader(
-        dataset,
-        batch_sampler=sampler,
+        trainer.train_dataset,
+        batch_sampler=trainer.batches,
         collate_fn=trainer.data_collator,
         num_workers=args.dataloader_num_workers if workers else 0,
         persistent_workers=workers and args.dataloader_persistent_workers,
@@ -154,7 +152,7 @@ class EpochTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return the batches of this process; see :class:`~.batches.EpochBatches`."""
-        return training_batches(self, self.train_dataset, self.batches, workers=self.uses_workers)
+        return training_batches(self, workers=self.uses_workers)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make Adam over all trained parameters, or the optimizer that the arguments name."""

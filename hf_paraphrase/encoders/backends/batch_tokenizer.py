@@ -129,10 +129,10 @@ class BatchTokenizer:
         yield from in_threads(*self.split_into_blocks(backend, texts), available_threads())
 
     def _read_state_of(self, backend: Any) -> None:
-        """Count special tokens and prepare the lookup again if the tokenizer has changed."""
+        """Count the final special tokens and prepare the lookup if the tokenizer is new or has changed."""
         state = (id(backend), state_of(backend))
         if self._state != state:
             self._state = state
             self._num_final_special = count_final_special(backend)
-            # None if the tokenizer itself must compute the ids. Made for the first text only.
+            # Made when the first text needs it, and None if the tokenizer itself must compute the ids.
             self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
