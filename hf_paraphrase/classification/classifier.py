@@ -26,7 +26,7 @@ from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
 from ..models.registry import model_class
 from ..tokenization.fast_tokenize import list_of_texts
-from ..tokenization.ragged_ids import TokenIds, id_counts
+from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import CPU
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings
 
@@ -96,7 +96,7 @@ def check_pairs(num_first: int, num_second: int) -> None:
 
 def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts: Sequence[str], seed: int) -> Coverage:
     """Write initial vectors into the first rows of an encoder's embeddings; return how many of the words have one."""
-    counts = id_counts(tokenize(tokenizer, texts).first.ids, len(tokenizer))
+    counts = tokenize(tokenizer, texts).first.counts(len(tokenizer))
     coverage = fill_embeddings(encoder.embeddings, tokenizer, vectors, counts, seed)
     log(f"initial vectors: {coverage}")
     return coverage

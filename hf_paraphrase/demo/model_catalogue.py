@@ -137,5 +137,4 @@ def _is_encoder(folder: Path) -> bool:
     model_type = _settings(folder).get("model_type")
     if (folder / _MODULES).is_file() and model_type not in MODELS:
         return True
-    own = {kind.config_class.model_type for kind in list_own_classes().values()}
-    return model_type in {*SENTENCE_ENCODERS, MODEL2VEC, *own}
+    return model_type in (*SENTENCE_ENCODERS, MODEL2VEC, *list_own_classes())

@@ -143,9 +143,9 @@ def list_option_names(options: Any) -> list[str]:
 
 
 def list_own_classes() -> dict[str, type[PreTrainedModel]]:
-    """Return the registered model classes of users, by their names."""
+    """Return the registered model classes of users, by their model types."""
     models = [get_architecture(name).model for name in ENCODERS]
-    return {model.__name__: model for model in models if not isinstance(model, str)}
+    return {model.config_class.model_type: model for model in models if not isinstance(model, str)}
 
 
 def read_third_party_type(folder: Path) -> str | None:
@@ -156,13 +156,12 @@ def read_third_party_type(folder: Path) -> str | None:
         # Modules of sentence-transformers need no configuration of transformers.
         files = ("modules.json",) if path.is_file() else ("modules.json", "adapter_config.json")
         return "sentence-transformers" if any((folder / file).is_file() for file in files) else None
-    ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in list_own_classes().values())}
-    return None if str(model_type) in ours else str(model_type)
+    return None if model_type in (*MODELS, "model2vec", *list_own_classes()) else str(model_type)
 
 
 def find_encoder_class(folder: Path) -> type[PreTrainedModel]:
     """Return the model class of a folder of this package or of a user's class."""
-    classes = {own.config_class.model_type: own for own in list_own_classes().values()}
+    classes = list_own_classes()
     types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
     return model_class(model_type) if model_type in SENTENCE_ENCODERS else classes[model_type]

@@ -23,7 +23,7 @@ from ..errors import InputError, OutputError
 from ..messages import log
 from ..text.hashing import hash64
 from ..tokenization.fast_tokenize import ids_of, lookup_for
-from ..tokenization.ragged_ids import TokenIds, ends_of, id_counts, ranges
+from ..tokenization.ragged_ids import TokenIds, ends_of, ranges
 from ..training.batches import Item
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class EncodedPairs(Sentences):
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
         """Count how often each id occurs (vocabulary,)."""
-        return id_counts(self.tokens, vocab_size)
+        return self.ids.counts(vocab_size)
 
 
 def encode_pairs(

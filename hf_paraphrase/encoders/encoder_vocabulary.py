@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +23,7 @@ from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
+from ..tokenization.ragged_ids import TokenIds
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings, words_of_tokens
 from .architectures import (
     DROPOUTS,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from .sentence_encoder import SentenceEncoder
 
-Encoded = TypeVar("Encoded")
+Encoded = TypeVar("Encoded", EncodedPairs, TokenIds)
 
 
 @dataclass
@@ -199,12 +199,10 @@ def prepare_encoder(
     settings: Any,
     sentences: Callable[[], Iterable[str]],
     encode: Callable[[Any], Encoded],
-    counts: Callable[[Encoded, int], NDArray[np.int64]],
 ) -> tuple[SentenceEncoder, Encoded, Coverage | None]:
     """Open the encoder to continue from or make a new one, and tokenize the training data.
 
-    `sentences` streams the text of a new vocabulary. `encode` tokenizes the data with a tokenizer or an encoder, and
-    `counts` counts the ids of the result, given the size of the vocabulary.
+    `sentences` streams the text of a new vocabulary. `encode` tokenizes the data with a tokenizer or an encoder.
     """
     from .sentence_encoder import SentenceEncoder
 
@@ -221,7 +219,7 @@ def prepare_encoder(
         return encoder, encode(encoder), None
     vocabulary = make_vocabulary(settings, sentences)
     encoded = encode(vocabulary.tokenizer)
-    model, coverage = make_untrained_model(settings, vocabulary, partial(counts, encoded), seed=settings.seed)
+    model, coverage = make_untrained_model(settings, vocabulary, encoded.counts, seed=settings.seed)
     return SentenceEncoder(model, vocabulary.tokenizer), encoded, coverage
 
 

@@ -143,14 +143,9 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
         kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
         what = f"{most} {kind} do not give vectors of {size} components"
         raise InputError(what, remedy=f"give --hidden-size {most} or less")
-    return WordVectors(list(words), project_on_principal_components(vectors, size))
-
-
-def project_on_principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Project centred vectors on the directions of maximum variance, as `PCA` of scikit-learn up to signs."""
+    # As `PCA` of scikit-learn, up to signs.
     centred = vectors - vectors.mean(0, dtype=np.float64)
-    projected: NDArray[np.float64] = centred @ compute_principal_axes(centred, dimension)
-    return projected.astype(np.float32)
+    return WordVectors(list(words), (centred @ compute_principal_axes(centred, size)).astype(np.float32))
 
 
 def compute_principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ class PairGroups:
     """
 
     def __init__(self, keys: NDArray[np.int64], pairs: int) -> None:
-        self.pairs = pairs
+        self.pairs, self.num_sentences = pairs, len(keys)
         texts, self._texts = np.unique(keys, return_inverse=True)
         self._has_duplicates = len(texts) < len(keys)
         if self._has_duplicates:
@@ -72,22 +72,19 @@ class PairGroups:
         links = (siblings @ self._texts_of_pairs @ self._occurrences).tocoo()
         return links.row.astype(np.int64), links.col.astype(np.int64)
 
+    def admissible(self, rows: range, device: torch.device, *, negatives_from: str = "both") -> Tensor:
+        """Return which sentences may be the negative of the sentences `rows`, bool (rows, sentences).
 
-def admissible_negatives(
-    groups: PairGroups, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
-) -> Tensor:
-    """Return which sentences may be the negative of the sentences `begin` to `end`, bool (end - begin, sentences).
-
-    These are the unrelated sentences on `both` sides of pairs (the reference code), or on the `opposite` side only
-    (Wieting and Gimpel 2017). Further sentences count as second sentences.
-    """
-    admissible = torch.ones(end - begin, sentences, dtype=torch.bool, device=device)
-    row, related = groups.related(begin, end)
-    admissible.view(-1)[torch.from_numpy(row * sentences + related).to(device)] = False
-    if negatives_from == "opposite":
-        is_second = torch.arange(sentences, device=device) >= groups.pairs
-        admissible &= is_second[begin:end].unsqueeze(1) != is_second
-    return admissible
+        These are the unrelated sentences on `both` sides of pairs (the reference code), or on the `opposite` side only
+        (Wieting and Gimpel 2017). Further sentences count as second sentences.
+        """
+        admissible = torch.ones(len(rows), self.num_sentences, dtype=torch.bool, device=device)
+        row, related = self.related(rows.start, rows.stop)
+        admissible.view(-1)[torch.from_numpy(row * self.num_sentences + related).to(device)] = False
+        if negatives_from == "opposite":
+            is_second = torch.arange(self.num_sentences, device=device) >= self.pairs
+            admissible &= is_second[rows.start : rows.stop].unsqueeze(1) != is_second
+        return admissible
 
 
 @torch.no_grad()
@@ -113,9 +110,7 @@ def choose_negatives(
     step = max(1, block_cells // max(1, len(keys)))
     for begin in range(rows.start, rows.stop, step):
         end = min(begin + step, rows.stop)
-        admissible = admissible_negatives(
-            groups, len(keys), begin, end, negatives_from=negatives_from, device=vectors.device
-        )
+        admissible = groups.admissible(range(begin, end), vectors.device, negatives_from=negatives_from)
         nearest = (unit[begin:end] @ unit.T).masked_fill_(~admissible, -torch.inf).argmax(1)
         chosen[begin - rows.start : end - rows.start] = nearest.masked_fill(~admissible.any(1), NO_NEGATIVE)
     return chosen
@@ -179,7 +174,7 @@ def mine_hard_negatives(
     num_candidates = max(range_max or 0, range_min + num_negatives + _NUM_CANDIDATES - 1)
     nearest, cosines = find_nearest(query_vectors, corpus_vectors, num_candidates)
     own = (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
-    limits = np.full(len(own), np.inf if max_score is None else max_score, np.float32 if max_score is None else float)
+    limits = np.full(len(own), np.inf if max_score is None else max_score)
     limits = limits if absolute_margin is None else np.minimum(limits, own - absolute_margin)
     # For a negative cosine a fraction of it would be larger.
     limits = limits if relative_margin is None else np.minimum(limits, (1 - relative_margin) * own)

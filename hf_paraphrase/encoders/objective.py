@@ -23,7 +23,7 @@ from ..training.processes import gather_rows, joint_sides, mean_over_processes, 
 from .backends.padded_batches import evaluation_mode
 from .encoded_pairs import PairCollator, Sentences
 from .losses import CANDIDATES, GIVEN_NEGATIVES, LABELS, NEGATIVES, loss_requires
-from .negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
+from .negatives import NO_NEGATIVE, PairGroups, choose_negatives
 
 _FILE = "objective.safetensors"
 
@@ -185,10 +185,7 @@ class PairObjective(Objective):
         if GIVEN_NEGATIVES in self.required:
             given[GIVEN_NEGATIVES] = inputs[GIVEN_NEGATIVES].to(vectors.device)
         if CANDIDATES in self.required:
-            groups = PairGroups(keys, joint_pairs)
-            given[CANDIDATES] = admissible_negatives(
-                groups, len(keys), 0, 2 * joint_pairs, negatives_from="both", device=vectors.device
-            )
+            given[CANDIDATES] = PairGroups(keys, joint_pairs).admissible(range(2 * joint_pairs), vectors.device)
         if NEGATIVES in self.required:
             given[NEGATIVES] = choose_negatives(
                 clean.detach(), keys, pairs=joint_pairs, negatives_from=self.args.negatives_from

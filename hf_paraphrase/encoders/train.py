@@ -90,7 +90,6 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     import numpy as np
     from transformers import EarlyStoppingCallback
 
-    from .encoded_pairs import EncodedPairs
     from .encoder_vocabulary import prepare_encoder, stream_sentences
     from .trainer import EncoderTrainer, EncoderTrainingArguments
 
@@ -101,7 +100,6 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
             settings,
             partial(stream_sentences, settings.pairs, **sample),
             partial(_encode_pairs, settings),
-            EncodedPairs.counts,
         )
     log(f"{settings.model_type}: {len(pairs)} pairs, {describe_size(encoder.model, coverage)}")
     # If all pairs have the sentences of the first pair, no sentence can be a negative.

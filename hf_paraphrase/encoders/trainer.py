@@ -179,16 +179,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     # ----- steps
 
-    def get_batch_samples(
-        self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
-    ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Return the batches of one update, each with its `position`: the epoch, and the index in the epoch."""
-        samples, num_items = super().get_batch_samples(epoch_iterator, num_batches, device)
-        epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
-        for index, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
-            sample["position"] = (epoch, index)
-        return samples, num_items
-
     def compute_loss(
         self,
         model: nn.Module,

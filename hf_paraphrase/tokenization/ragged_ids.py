@@ -62,6 +62,13 @@ class TokenIds(NamedTuple):
         ids[mask] = self.of_texts(rows)
         return ids, mask
 
+    def counts(self, vocab_size: int) -> NDArray[np.int64]:
+        """Count each id (vocabulary,); memory stays small even if the ids are on disk."""
+        total = np.zeros(vocab_size, np.int64)
+        for start in range(0, len(self.ids), _TOKENS_PER_COUNT):
+            total += np.bincount(self.ids[start : start + _TOKENS_PER_COUNT], minlength=vocab_size)
+        return total
+
     def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
         """Append to each text the ids of the same text of another block, increased by `offset`."""
         texts = len(self.offsets) - 1
@@ -82,14 +89,6 @@ def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = 
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
-
-
-def id_counts(ids: NDArray[np.integer], vocab_size: int) -> NDArray[np.int64]:
-    """Count each id (vocabulary,); memory stays small even if the ids (tokens,) are on disk."""
-    total = np.zeros(vocab_size, np.int64)
-    for start in range(0, len(ids), _TOKENS_PER_COUNT):
-        total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocab_size)
-    return total
 
 
 def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:

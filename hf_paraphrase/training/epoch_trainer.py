@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -82,17 +82,15 @@ class EpochTrainingArguments(TrainingArguments):
         return is_scored
 
 
-def training_batches(
-    trainer: Trainer, dataset: Any, sampler: Iterable[list[Any]], *, workers: bool = False
-) -> DataLoader[Any]:
-    """Make the data loader of a trainer for its device and its process.
+def training_batches(trainer: Any, *, workers: bool = False) -> DataLoader[Any]:
+    """Make the data loader of a trainer with `batches`, for its device and its process.
 
     With `workers`, `dataloader_num_workers` processes make the batches; they are not told the epoch.
     """
     args = trainer.args
     loader: DataLoader[Any] = DataLoader(
-        dataset,
-        batch_sampler=sampler,
+        trainer.train_dataset,
+        batch_sampler=trainer.batches,
         collate_fn=trainer.data_collator,
         num_workers=args.dataloader_num_workers if workers else 0,
         persistent_workers=workers and args.dataloader_persistent_workers,
@@ -154,7 +152,7 @@ class EpochTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return the batches of this process; see :class:`~.batches.EpochBatches`."""
-        return training_batches(self, self.train_dataset, self.batches, workers=self.uses_workers)
+        return training_batches(self, workers=self.uses_workers)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make Adam over all trained parameters, or the optimizer that the arguments name."""
@@ -181,12 +179,11 @@ class EpochTrainer(Trainer):
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
     ) -> tuple[list[dict[str, Any]], Tensor | int | None]:
-        """Read the batches of one update; with several processes, adds the `weight` of each part."""
+        """Read the batches of one update, and add the `position` of each: the epoch, and the index in the epoch."""
         samples, items = super().get_batch_samples(epoch_iterator, num_batches, device)
-        if self.batches.num_processes > 1:
-            first = self.state.global_step % self.updates_of_epoch * self.args.gradient_accumulation_steps
-            for index, sample in enumerate(samples, first):
-                sample["weight"] = self.batches.weight(index, process_index())
+        epoch, update = divmod(self.state.global_step, self.updates_of_epoch)
+        for index, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
+            sample["position"] = (epoch, index)
         return samples, items
 
     def compute_loss(
@@ -196,12 +193,13 @@ class EpochTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Compute the mean loss of a batch, times its `weight` if it has one; `num_items_in_batch` is unused."""
-        weight = inputs.get("weight")
-        inputs = {name: value for name, value in inputs.items() if name != "weight"}
+        """Compute the mean loss of a batch, with the weight of this process in the joint batch."""
+        position = inputs.get("position")
+        inputs = {name: value for name, value in inputs.items() if name != "position"}
         output = model(**inputs, **self.forward_options)
         loss = self.loss_of(output, model, inputs)
-        loss = loss if weight is None else loss * weight
+        if position is not None and self.batches.num_processes > 1:
+            loss = loss * self.batches.weight(position[1], process_index())
         return (loss, output) if return_outputs else loss
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:

@@ -27,16 +27,12 @@ def refuse_sharding(arguments: Any = None) -> None:
 
 def num_processes() -> int:
     """Return the number of processes that train together."""
-    import torch.distributed as distributed
-
-    return distributed.get_world_size() if _joined() else 1
+    return group.get_world_size() if (group := _group()) else 1
 
 
 def process_index() -> int:
     """Return the index of this process, from 0."""
-    import torch.distributed as distributed
-
-    return distributed.get_rank() if _joined() else 0
+    return group.get_rank() if (group := _group()) else 0
 
 
 def wait_before_training(*, on_cpu: bool) -> None:
@@ -49,21 +45,18 @@ def wait_before_training(*, on_cpu: bool) -> None:
 
 def wait_for_all() -> None:
     """Wait for all processes of the group, which `TrainingArguments` makes."""
-    if _joined():
-        import torch.distributed as distributed
-
-        distributed.barrier()
+    if group := _group():
+        group.barrier()
 
 
 def check_in_common(job: str, folder: Path) -> None:
     """Raise in all processes if their fingerprints differ, or if one does not see the folder of process 0."""
     if num_processes() == 1:
         return
-    import torch.distributed as distributed
-
     gathered_jobs: list[Any] = [None] * num_processes()
-    distributed.barrier()
-    distributed.all_gather_object(gathered_jobs, (job, folder.is_dir()))
+    group = _group()
+    group.barrier()
+    group.all_gather_object(gathered_jobs, (job, folder.is_dir()))
     blind = [str(index) for index, (_, sees_folder) in enumerate(gathered_jobs) if not sees_folder]
     different = [str(index) for index, (other, _) in enumerate(gathered_jobs) if other != gathered_jobs[0][0]]
     if different:
@@ -110,25 +103,23 @@ def mean_over_processes(value: Tensor) -> Tensor:
     return _sum_over_processes(value.detach()) / num_processes()
 
 
-def _joined() -> bool:
+def _group() -> Any:
+    """Return the module of the group of processes, or None in a process that trains alone."""
     import torch.distributed as distributed
 
-    return distributed.is_available() and distributed.is_initialized()
+    return distributed if distributed.is_available() and distributed.is_initialized() else None
 
 
 def _gather(tensor: Tensor) -> list[Tensor]:
     """Return the tensors of all processes, process 0 first; they must have one shape."""
     import torch
-    import torch.distributed as distributed
 
     parts = [torch.empty_like(tensor) for _ in range(num_processes())]
-    distributed.all_gather(parts, tensor)
+    _group().all_gather(parts, tensor)
     return parts
 
 
 def _sum_over_processes(tensor: Tensor) -> Tensor:
-    import torch.distributed as distributed
-
     total = tensor.contiguous().clone()
-    distributed.all_reduce(total)
+    _group().all_reduce(total)
     return total

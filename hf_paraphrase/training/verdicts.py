@@ -43,12 +43,12 @@ class Interval:
         low, high = np.percentile(replicates, [2.5, 97.5])
         return cls(float(value), float(low), float(high))
 
-    def verdict(self, claim: Claim, *, margin: float = EQUIVALENCE) -> Verdict:
-        """Judge a claim by the whole interval; equivalence is within ± `margin`."""
+    def verdict(self, claim: Claim) -> Verdict:
+        """Judge a claim by the whole interval; equivalence is within ± :data:`EQUIVALENCE`."""
         if claim == "equivalent":
-            if -margin < self.low and self.high < margin:
+            if self.low > -EQUIVALENCE and self.high < EQUIVALENCE:
                 return "holds"
-            return "fails" if self.low > margin or self.high < -margin else "inconclusive"
+            return "fails" if self.low > EQUIVALENCE or self.high < -EQUIVALENCE else "inconclusive"
         above, below = self.low > 0, self.high < 0
         if not above and not below:
             return "inconclusive"

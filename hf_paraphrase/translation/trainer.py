@@ -90,7 +90,7 @@ class TranslationTrainer(Seq2SeqTrainer):
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return batches of similar length, shuffled again every epoch by the seed."""
-        return training_batches(self, self.train_dataset, self.batches)
+        return training_batches(self)
 
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"

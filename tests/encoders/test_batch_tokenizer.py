@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tokenizers.processors import TemplateProcessing
 
 from hf_paraphrase.encoders.backends import batch_tokenizer
 from hf_paraphrase.encoders.backends.batch_tokenizer import BatchTokenizer, InputProcessing
@@ -24,8 +25,8 @@ def backend():
     return build_word_level_tokenizer(WORDS).backend_tokenizer
 
 
-def cut(ids, reading):
-    most, last = reading.max_tokens or 99, reading.num_final_special
+def cut(ids, reading, last):
+    most = reading.max_tokens or 99
     return ids if len(ids) <= most else ids[: most - last] + ids[len(ids) - last :]
 
 
@@ -35,23 +36,27 @@ def ids_of(tokens, backend, texts):
 
 
 @pytest.mark.parametrize(
-    "reading",
+    ("reading", "final_special"),
     [
-        InputProcessing(),
-        InputProcessing(max_tokens=5, num_final_special=2),
-        InputProcessing(max_characters=12, lower_case=True),
+        (InputProcessing(), 0),
+        (InputProcessing(max_tokens=5), 0),
+        (InputProcessing(max_tokens=5), 2),
+        (InputProcessing(max_characters=12, lower_case=True), 0),
     ],
 )
 def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_library(
-    monkeypatch, backend, texts, reading
+    monkeypatch, backend, texts, reading, final_special
 ):
+    if final_special:
+        special_tokens = [("[PAD]", backend.token_to_id("[PAD]"))]
+        backend.post_processor = TemplateProcessing(single="$A [PAD] [PAD]", special_tokens=special_tokens)
     read = [(text.lower() if reading.lower_case else text)[: reading.max_characters] for text in texts]
-    expected = [cut(item.ids, reading) for item in backend.encode_batch(read)]
+    expected = [cut(item.ids, reading, final_special) for item in backend.encode_batch(read)]
     tokens = BatchTokenizer(reading)
     assert ids_of(tokens, backend, texts) == expected
     lengths = [len(item.ids) for item in backend.encode_batch(read)]
     assert tokens.num_truncated == sum(length > (reading.max_tokens or 99) for length in lengths)
-    monkeypatch.setattr(tokens, "_lookup_of", lambda *_: None)
+    monkeypatch.setattr(tokens, "_lookup", lambda: None)
     assert ids_of(tokens, backend, texts) == expected
 
 

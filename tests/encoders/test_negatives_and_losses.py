@@ -18,7 +18,7 @@ from hf_paraphrase.encoders.losses import (
     SymmetricRankingLoss,
     TripletLoss,
 )
-from hf_paraphrase.encoders.negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
+from hf_paraphrase.encoders.negatives import NO_NEGATIVE, PairGroups, choose_negatives
 
 
 def pool(pairs, kinds, further, seed):
@@ -49,7 +49,7 @@ def test_siblings_of_a_pair_and_every_copy_of_their_texts_are_not_its_negatives(
     # The pairs (ref, a), (ref, b), (other, b) and (far, near), and given negatives that repeat a and far.
     ref, a, b, other, far, near = range(6)
     keys = np.array([ref, ref, other, far, a, b, b, near, a, far])
-    found = admissible_negatives(PairGroups(keys, 4), 10, 0, 8, negatives_from="both", device=torch.device("cpu"))
+    found = PairGroups(keys, 4).admissible(range(8), torch.device("cpu"))
     allowed = [{int(keys[row]) for row in mask.nonzero().flatten()} for mask in found]
     of_pairs = [
         {other, far, near},  # (other, b) has no text of (ref, a), though ref has b as well
@@ -93,7 +93,7 @@ def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_g
     torch.manual_seed(0)
     vectors = torch.randn(8, 5, dtype=torch.float64, requires_grad=True)  # 3 pairs and 2 negatives
     keys = np.array([0, 0, 1, 2, 3, 4, 5, 6])  # the first two pairs are siblings
-    candidates = admissible_negatives(PairGroups(keys, 3), 8, 0, 6, negatives_from="both", device=torch.device("cpu"))
+    candidates = PairGroups(keys, 3).admissible(range(6), torch.device("cpu"))
     expected = 0.0
     for pair, others in ((0, [3, 5, 6, 7]), (1, [4, 5, 6, 7]), (2, [3, 4, 5, 6, 7])):
         scores = {row: 20 * torch.cosine_similarity(vectors[pair], vectors[row], dim=0) for row in others}
@@ -115,9 +115,7 @@ def test_losses_are_those_of_sentence_transformers(name):
     theirs = pytest.importorskip("sentence_transformers.sentence_transformer.losses")
     vectors = torch.randn(15, 6, generator=torch.Generator().manual_seed(0))
     first, second, negatives = ({"vectors": part} for part in vectors.chunk(3))
-    candidates = admissible_negatives(
-        PairGroups(np.arange(15), 5), 15, 0, 10, negatives_from="both", device=torch.device("cpu")
-    )
+    candidates = PairGroups(np.arange(15), 5).admissible(range(10), torch.device("cpu"))
     labels, rows, model = torch.tensor([0.1, 0.9, 0.5, 0.5, 0.0]), torch.arange(10, 15), Given()
     ours, expected = {
         "ranking": lambda: (

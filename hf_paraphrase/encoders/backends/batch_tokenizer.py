@@ -28,7 +28,6 @@ class InputProcessing:
     Attributes:
         max_tokens: Maximum number of tokens per text, special tokens included; None for no limit.
         max_characters: Maximum number of characters per text, applied first; None for no limit.
-        num_final_special: Number of special tokens at the end of a text, which truncation keeps.
         lower_case: Lower-case texts.
         normalize: Scale embeddings to length 1.
         truncate_first: Truncate embeddings to `truncate_dim` before they are normalized, not afterwards.
@@ -37,7 +36,6 @@ class InputProcessing:
 
     max_tokens: int | None = None
     max_characters: int | None = None
-    num_final_special: int = 0
     lower_case: bool = False
     normalize: bool = False
     truncate_first: bool = False
@@ -47,12 +45,12 @@ class InputProcessing:
         """Return a copy with other options."""
         return dataclasses.replace(self, **options)
 
-    def truncate_ids(self, token_ids: TokenIds) -> TokenIds:
-        """Remove the tokens after the maximum number, except final special tokens."""
+    def truncate_ids(self, token_ids: TokenIds, num_final_special: int) -> TokenIds:
+        """Remove the tokens after the maximum number, except the special tokens at the end of a text."""
         lengths = token_ids.lengths
         if self.max_tokens is None or lengths.max(initial=0) <= self.max_tokens:
             return token_ids
-        tail = min(self.num_final_special, self.max_tokens)
+        tail = min(num_final_special, self.max_tokens)
         position = np.arange(len(token_ids.ids)) - np.repeat(token_ids.offsets[:-1], lengths)
         total = np.repeat(lengths, lengths)
         is_kept = (total <= self.max_tokens) | (position < self.max_tokens - tail) | (position >= total - tail)
@@ -90,7 +88,8 @@ class BatchTokenizer:
         self.num_truncated = 0
         self.has_warned = False
         self._state: object = None
-        self._lookup: Callable[[], Lookup | None] | None = None
+        self._num_final_special = 0
+        self._lookup: Callable[[], Lookup | None] = lambda: None
 
     def __getstate__(self) -> dict[str, Any]:
         # A lookup has a lock, which cannot be pickled, and is cheap to make again.
@@ -99,7 +98,8 @@ class BatchTokenizer:
     def split_into_blocks(self, backend: Any, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
         """Return the function that tokenizes a block of texts, and the blocks."""
         characters = sum(map(len, texts))
-        lookup = self._lookup_of(backend) if characters else None
+        self._read_state_of(backend)
+        lookup = self._lookup() if characters else None
 
         def tokenize(rows: slice) -> TokenIds:
             processing, block = self.processing, texts[rows]
@@ -108,7 +108,7 @@ class BatchTokenizer:
             if processing.max_characters is not None:
                 block = [text[: processing.max_characters] for text in block]
             token_ids = ids_of(backend, block, lookup, special_tokens=True)
-            truncated = processing.truncate_ids(token_ids)
+            truncated = processing.truncate_ids(token_ids, self._num_final_special)
             if truncated is not token_ids:
                 self.num_truncated += int(np.count_nonzero(token_ids.lengths > truncated.lengths))
             return truncated
@@ -128,10 +128,11 @@ class BatchTokenizer:
         """Compute the token ids of all texts, block by block in their order."""
         yield from in_threads(*self.split_into_blocks(backend, texts), available_threads())
 
-    def _lookup_of(self, backend: Any) -> Lookup | None:
-        """Return the lookup of the tokenizer in its present state, or None if the tokenizer must do the work."""
+    def _read_state_of(self, backend: Any) -> None:
+        """Count the final special tokens and prepare the lookup if the tokenizer is new or has changed."""
         state = (id(backend), state_of(backend))
-        if self._lookup is None or self._state != state:
+        if self._state != state:
             self._state = state
+            self._num_final_special = count_final_special(backend)
+            # Made when the first text needs it, and None if the tokenizer itself must compute the ids.
             self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
-        return self._lookup()

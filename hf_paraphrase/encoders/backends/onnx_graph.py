@@ -17,8 +17,8 @@ from ...artefacts.model_loading import open_tokenizer_folder
 from ...errors import ModelError, UsageError, missing_package
 from ...messages import sanitize_line
 from ...models.registry import SENTENCE_ENCODERS, config_class
-from .batch_tokenizer import InputProcessing, count_final_special
-from .pooled_transformer import PooledTransformer, describe_processing, read_modules
+from .batch_tokenizer import InputProcessing
+from .pooled_transformer import PooledTransformer, describe_processing, read_parts
 from .sentence_transformers_files import ONNX_FILE, read_processing, write_options, write_processing
 from .torch_module import TorchModule
 
@@ -126,9 +126,8 @@ def open_onnx_folder(folder: Path) -> OnnxGraph:
     session, tokenizer = OnnxSession(folder / ONNX_FILE, config), open_tokenizer_folder(folder)
     processing = read_processing(folder)
     if is_ours:
-        num_final_special = count_final_special(tokenizer.backend_tokenizer)
-        return OnnxGraph(folder, session, tokenizer, processing.changed(num_final_special=num_final_special))
-    modules = read_modules(folder)
+        return OnnxGraph(folder, session, tokenizer, processing)
+    modules = read_parts(folder)
     if modules is None or session.output == _EMBEDDING:
         what = "only sentence-transformers can run the modules of this folder with an ONNX graph"
         raise ModelError(what, path=folder, remedy="open it without backend, or export it with export --format onnx")

@@ -12,7 +12,7 @@ from ...artefacts.model_loading import load_model_folder
 from ...errors import UsageError, choice_of
 from ..architectures import find_encoder_class, is_of_transformers, read_third_party_type
 from .base import Backend, LoadingOptions
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .sentence_transformers_files import (
     PACKAGE_KINDS,
     check_module_types,
@@ -59,9 +59,7 @@ def open_backend(folder: Path, backend: str | None, options: LoadingOptions) -> 
 
     if is_ours:
         _refuse_arguments("an encoder of this package", options)
-        model, tokenizer = load_model_folder(folder, find_encoder_class(folder))
-        num_final_special = count_final_special(tokenizer.backend_tokenizer)
-        return TorchModule(model, tokenizer, read_processing(folder).changed(num_final_special=num_final_special))
+        return TorchModule(*load_model_folder(folder, find_encoder_class(folder)), read_processing(folder))
     from .pooled_transformer import open_transformer
     from .sentence_transformers_pipeline import open_pipeline
 
@@ -104,8 +102,6 @@ def make_backend(model: Any, tokenizer: Any, processing: InputProcessing | None)
         if tokenizer.pad_token_id is None:
             raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
         processing, model = processing or describe_processing(model, tokenizer), PooledTransformer(model)
-    elif processing is None:
-        processing = InputProcessing(num_final_special=count_final_special(tokenizer.backend_tokenizer))
     return TorchModule(model, tokenizer, processing)
 
 

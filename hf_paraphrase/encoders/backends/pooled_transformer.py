@@ -17,17 +17,18 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ...artefacts.files import quiet_transformers, read_json, read_json_object, wrap_load_errors, write_json
+from ...artefacts.files import quiet_transformers, read_json_object, wrap_load_errors, write_json
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
 from .base import LoadingOptions
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .sentence_transformers_files import (
     MODULES_FILE,
     TRANSFORMER_FILE,
     find_module_folder,
-    get_module_kind,
+    read_module_kinds,
+    read_modules,
     read_optional_json,
     write_modules,
     write_processing,
@@ -170,7 +171,7 @@ def open_transformer(folder: Path, options: LoadingOptions) -> tuple[PooledTrans
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
-    if (modules := read_modules(folder)) is None:
+    if (modules := read_parts(folder)) is None:
         return None
     subfolder, parts = modules
     config = check_settings(folder, subfolder, options.trust_remote_code)
@@ -258,29 +259,24 @@ def describe_processing(model: Any, tokenizer: Any, given: InputProcessing | Non
     given = given or InputProcessing()
     limits = (given.max_tokens or tokenizer.model_max_length, _count_positions(model))
     finite = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    num_final = count_final_special(tokenizer.backend_tokenizer)
-    return given.changed(max_tokens=min(finite, default=None), num_final_special=num_final, blank_is_empty=False)
+    return given.changed(max_tokens=min(finite, default=None), blank_is_empty=False)
 
 
 def _count_positions(model: Any) -> int | None:
     """Count the tokens that have a position; the positions of a RoBERTa begin after its padding position."""
-    for name, module in getattr(model, "named_modules", list)():
+    for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
     most = getattr(model.config, "max_position_embeddings", None)
     return most if isinstance(most, int) and most > 0 else None
 
 
-def read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+def read_parts(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """Read the subfolder of the transformer, its poolings and its layers; return None for any other modules."""
-    path = folder / MODULES_FILE
-    if not path.is_file():
+    if not (folder / MODULES_FILE).is_file():
         return folder, {}
-    modules = read_json(path, ModelError)
-    if not isinstance(modules, list):
-        raise ModelError("not a list of modules", path=path, remedy=_REMEDY)
+    modules, kinds = read_modules(folder), read_module_kinds(folder)
     folders = [find_module_folder(folder, module) for module in modules]
-    kinds = list(map(get_module_kind, modules))
     is_plain = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
     if kinds[:2] != ["Transformer", "Pooling"] or not is_plain:
         return None

@@ -38,9 +38,21 @@ def read_optional_json(path: Path) -> dict[str, Any]:
     return read_json_object(path, ModelError) if path.is_file() else {}
 
 
-def get_module_kind(module: Any) -> str | None:
-    """Return the class of a module of sentence-transformers without its package."""
-    return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
+def read_modules(folder: Path) -> list[Any]:
+    """Read the list of modules in `modules.json`; it is empty if there is no such file."""
+    path = folder / MODULES_FILE
+    modules = read_json(path, ModelError) if path.is_file() else []
+    if not isinstance(modules, list):
+        raise ModelError("not a list of modules", path=path, remedy="copy the model again")
+    return modules
+
+
+def read_module_kinds(folder: Path) -> list[str | None]:
+    """Return the classes of the modules of a folder, without their packages."""
+    return [
+        str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
+        for module in read_modules(folder)
+    ]
 
 
 def check_module_types(folder: Path, trust_remote_code: bool) -> None:
@@ -55,8 +67,7 @@ def check_module_types(folder: Path, trust_remote_code: bool) -> None:
     path = folder / MODULES_FILE
     if trust_remote_code or not path.is_file():
         return
-    modules = read_json(path, ModelError)
-    named = [(path, module.get("type")) for module in modules if isinstance(module, dict)]
+    named = [(path, module.get("type")) for module in read_modules(folder) if isinstance(module, dict)]
     for config_path in sorted(folder.rglob("*config.json")):
         config = read_json(config_path, ModelError)
         types = config.get("types") if isinstance(config, dict) else None
@@ -79,15 +90,6 @@ def find_module_folder(folder: Path, module: object) -> Path:
         what = f"a module without a folder in this one: {str(module)[:100]}"
         raise ModelError(what, path=folder / MODULES_FILE, remedy="copy the model again, from a source that you trust")
     return folder / path
-
-
-def read_module_kinds(folder: Path) -> list[str | None]:
-    """Return the kinds of the modules in `modules.json`; an empty list if there is no such file."""
-    path = folder / MODULES_FILE
-    modules = read_json(path, ModelError) if path.is_file() else []
-    if not isinstance(modules, list):
-        raise ModelError("not a list of modules", path=path, remedy="copy the model again")
-    return [get_module_kind(module) for module in modules]
 
 
 def read_options(folder: Path) -> dict[str, Any]:
@@ -128,9 +130,9 @@ def write_processing(folder: Path, processing: InputProcessing) -> None:
         lengths = {"max_seq_length": processing.max_tokens, "do_lower_case": processing.lower_case}
         write_json(folder / TRANSFORMER_FILE, {**read_optional_json(folder / TRANSFORMER_FILE), **lengths})
     if processing.normalize and kinds and "Normalize" not in kinds:
-        modules, name = read_json(folder / MODULES_FILE, ModelError), f"{len(kinds)}_Normalize"
+        name = f"{len(kinds)}_Normalize"
         write_json(folder / name / "config.json", {})
-        write_json(folder / MODULES_FILE, [*modules, _module(len(kinds), name, "Normalize")])
+        write_json(folder / MODULES_FILE, [*read_modules(folder), _module(len(kinds), name, "Normalize")])
     more = {
         "max_characters": processing.max_characters,
         "truncate_first": processing.truncate_first,

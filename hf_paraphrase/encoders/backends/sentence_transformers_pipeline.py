@@ -18,7 +18,7 @@ from ...artefacts.files import quiet_transformers, wrap_load_errors, write_json
 from ...errors import ModelError
 from ...tokenization.ragged_ids import TokenIds
 from .base import Backend, EmbeddingJob, LoadingOptions
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .pooled_transformer import PooledTransformer
 from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, read_optional_json
 from .torch_module import TorchModule
@@ -84,8 +84,7 @@ class SentenceTransformersPipeline(Backend):
             rust_tokenizer = Tokenizer.from_str(tokenizer.to_str())
             rust_tokenizer.post_processor = None
             tokenizer = PreTrainedTokenizerFast(tokenizer_object=rust_tokenizer)
-        processing = self.processing.changed(num_final_special=count_final_special(tokenizer.backend_tokenizer))
-        return TorchModule(PipelineModule(self.model, self.dimension), tokenizer, processing)
+        return TorchModule(PipelineModule(self.model, self.dimension), tokenizer, self.processing)
 
 
 class PipelineModule(PooledTransformer):

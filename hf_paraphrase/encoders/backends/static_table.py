@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.files import read_json, read_json_object, wrap_load_errors
+from ...artefacts.files import read_json_object, wrap_load_errors
 from ...artefacts.model_loading import class_of_folder, load_tokenizer
 from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ...errors import ModelError
 from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 from ...models.registry import MODELS, config_class, model_class
 from .base import Backend, EmbeddingJob, TokenBackend, Tokenize
-from .batch_tokenizer import InputProcessing, count_final_special
+from .batch_tokenizer import InputProcessing
 from .mean_pooler import MeanPooler, embed_averages
 from .sentence_transformers_files import (
-    MODULES_FILE,
     find_module_folder,
     read_module_kinds,
+    read_modules,
     read_optional_json,
     read_processing,
 )
@@ -195,8 +195,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
     left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}
-    processing = read_processing(folder).changed(num_final_special=count_final_special(rust_tokenizer))
-    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing)
+    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, read_processing(folder))
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
@@ -220,7 +219,7 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
 
 def _static_embedding(folder: Path, other_kinds: Sequence[str | None]) -> StaticTable | None:
     """Open a table of sentence-transformers; return None if other layers follow or the left end is truncated."""
-    subfolder = find_module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
+    subfolder = find_module_folder(folder, read_modules(folder)[0])
     truncation = read_optional_json(subfolder / "tokenizer.json").get("truncation") or {}
     if {*other_kinds} - {"Normalize"} or truncation.get("direction") == "Left":
         return None

@@ -18,7 +18,7 @@ from ...tokenization.ragged_ids import TokenIds
 from ...tokenization.word_level import save_tokenizer
 from ..architectures import check_own_class, is_own_class
 from .base import EmbeddingJob, TokenBackend, Tokenize
-from .batch_tokenizer import InputProcessing, special_tokens_mask
+from .batch_tokenizer import InputProcessing, count_final_special, special_tokens_mask
 from .mean_pooler import embed_averages, make_pooler
 from .padded_batches import embed_in_padded_batches, evaluation_mode
 from .pooled_transformer import PooledTransformer
@@ -60,7 +60,7 @@ class TorchModule(TokenBackend):
         options: dict[str, Any] = {"return_token_vectors": False} if has_choice else {}
         if prompt and not getattr(self.model, "include_prompt", True):
             num_tokens = int(self.token_ids([prompt]).lengths[0])
-            options["unpooled"] = num_tokens - self.processing.num_final_special
+            options["unpooled"] = num_tokens - count_final_special(self.rust_tokenizer)
         return options
 
     def embed_tokens(self, tokenize: Tokenize, blocks: list[slice], job: EmbeddingJob) -> Iterator[int]:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
+from ...artefacts.weights import TABLE
 from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ..initial_vectors import compute_principal_axes
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     from ..sentence_encoder import SentenceEncoder
 
-TABLE = "embeddings"
-"""The parameter with the token vectors in every encoder."""
 _TABLE_FILE = "unfolded_table.safetensors"
 _TARGETS_OF_AXES, _TEXTS_OF_AXES = 1 << 14, 1 << 16
 _SAME = 0.9999

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
+from ...artefacts.weights import TABLE
 from ...data.sentences import SentenceCorpus, naming
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe
-from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun
 from ..architectures import list_option_names
 from ..sentence_encoder import SentenceEncoder
@@ -155,12 +155,10 @@ def _student(
         settings = replace(settings, hidden_size=-(-dimension // parts))
     encode = partial(encode_texts, texts, scratch=find_scratch_folder(run.folder))
     with naming(settings.texts[0]):
-        encoder, encoded, coverage = prepare_encoder(
-            settings, partial(iter, texts), encode, lambda encoded, size: id_counts(encoded.ids, size)
-        )
+        encoder, encoded, coverage = prepare_encoder(settings, partial(iter, texts), encode)
     letters = None
     if settings.letters:
-        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings")
+        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter(TABLE)
         if settings.initial_model is None and coverage is None:
             # The own vector of a token starts at zero, so that a token without text is the sum of its n-grams.
             with torch.no_grad():

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
+from ...artefacts.weights import TABLE
 from ...errors import UsageError
 from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.sparse_gradients import DenseGradients, RowAdam
-from ..architectures import check_own_class
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer, Evaluator
 from .char_ngrams import CharNgramEmbeddings
-from .objective import TABLE, DistillationObjective, DistillationTexts
+from .objective import DistillationObjective, DistillationTexts
 from .settings import ObjectiveSettings
 
 
@@ -79,7 +79,6 @@ class DistillationTrainer(EncoderTrainer):
         callbacks: list[TrainerCallback] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        check_own_class(model)
         if args.world_size > 1:
             raise UsageError("a distillation runs in one process", remedy="start one process")
         self.letters = letters

@@ -12,7 +12,6 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
-from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
 
@@ -58,7 +57,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
 
     texts, tokenizers = settings.read()
     sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
-    counts = [id_counts(side.ids, len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)]
+    counts = [side.counts(len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
         remedy = "give more text, or a --min-frequency of 1"
         raise InputError("a side of the bitext has no words", path=settings.bitext, remedy=remedy)

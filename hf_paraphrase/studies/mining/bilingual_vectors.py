@@ -15,7 +15,7 @@ from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
 from ...tokenization.fast_tokenize import word_ids
-from ...tokenization.ragged_ids import TokenIds, ends_of, id_counts
+from ...tokenization.ragged_ids import TokenIds, ends_of
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.sparse_gradients import SparseGradientTrainer
@@ -143,7 +143,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
     ) -> None:
         self.sides = sides
         self.window = window
-        counts = [id_counts(ids.ids, len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)]
+        counts = [ids.counts(len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)]
         self._keep = [keep_probabilities(occurrences, subsampling) for occurrences in counts]
         self._noise = [noise_probabilities(occurrences) for occurrences in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)

@@ -20,7 +20,6 @@ from ...errors import InputError
 from ...messages import is_main_process, log
 from ...mining.candidates import EncoderPairSettings, open_pair
 from ...settings import recipe, setting
-from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from ...vectors.exact_search import find_nearest
 from .parallel_examples import (
@@ -207,7 +206,7 @@ def _model(
     )
     sides = {"source": (source, examples.source), "target": (target, examples.target)}
     for (name, (tokenizer, sentences)), vectors in zip(sides.items(), tables, strict=False):
-        counts = id_counts(sentences.ids.ids, len(tokenizer))
+        counts = sentences.ids.counts(len(tokenizer))
         embeddings = model.get_parameter(f"{name}_embeddings")
         coverage = fill_embeddings(embeddings, tokenizer, vectors, counts, settings.seed)
         log(f"initial vectors of the {name} language: {coverage}")

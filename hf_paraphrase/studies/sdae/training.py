@@ -22,7 +22,6 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe, setting
-from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from ..expansion.expander import SHARE, Expander
 from ..expansion.wordnet import find_wordnet
@@ -292,7 +291,7 @@ def _model(
     log(f"sdae: {model.num_parameters():,} parameters, {len(tokenizer):,} token vectors of {size} components")
     if vectors is None:
         return model, None
-    counts = id_counts(train.tokens.ids, len(tokenizer))
+    counts = train.tokens.counts(len(tokenizer))
     coverage = fill_embeddings(model.embeddings, tokenizer, vectors, counts, settings.seed)
     model.embeddings.requires_grad_(not settings.fixed_vectors)
     log(f"initial vectors: {coverage}")
