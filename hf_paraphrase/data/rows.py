@@ -6,7 +6,6 @@ columns keep theirs, and memory stays at one batch. Files are read in place, wit
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,16 @@ from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import Layout, find_layout, name_load_errors
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
-from .schema import columns_there, is_text, plain_type, require_columns, require_texts, usual_pair_columns
+from .schema import (
+    class_metadata,
+    class_names_of,
+    columns_there,
+    is_text,
+    plain_type,
+    require_columns,
+    require_texts,
+    usual_pair_columns,
+)
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
@@ -67,12 +75,9 @@ class Rows:
         ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         default = next(iter(layout.class_names.values()), {})
-        names = {**layout.class_names.get(split.rpartition(".")[0], default), **_class_names(theirs)}
+        names = {**layout.class_names.get(split.rpartition(".")[0], default), **class_names_of(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
-        if self.class_names:
-            # As `datasets` writes them, so that they stay with the column of an output.
-            features = {name: {"names": names, "_type": "ClassLabel"} for name, names in self.class_names.items()}
-            self.schema = self.schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+        self.schema = self.schema.with_metadata(class_metadata(self.class_names))
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 
@@ -300,13 +305,3 @@ def _as_arrow(rows: Any) -> Any:
 
 def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
-    """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
-    try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, ValueError):
-        return {}
-    classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
-    return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}

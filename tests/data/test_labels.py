@@ -10,7 +10,8 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.pair_rows import PairLabels, find_label
+from hf_paraphrase.data.pair_rows import PairLabels, PairRows, find_label
+from hf_paraphrase.encoders import mine_hard_negatives
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.random_pairs import add_random_pairs
@@ -111,6 +112,22 @@ def test_the_remedy_for_labelled_pairs_names_the_class_of_paraphrases():
     rows = Dataset.from_dict({**SIDES, "label": [0, 1, 0]}).data.table
     with pytest.raises(InputError, match="--keep 'label=0'"):
         add_random_pairs(rows, negatives=1, class_names={"label": ["entailment", "not_entailment"]})
+
+
+def test_new_labels_are_not_read_by_the_names_of_the_old_classes_and_other_columns_keep_theirs(tmp_path):
+    classes = {"label": ["entailment", "not_entailment"], "topic": ["x", "y"]}
+    kinds = {name: ClassLabel(names=names) for name, names in classes.items()}
+    features = Features({**dict.fromkeys(SIDES, Value("string")), **kinds})
+    columns = {**SIDES, "label": [0, 1, 0], "topic": [1, 0, 1]}
+    Dataset.from_dict(columns, features=features).to_parquet(tmp_path / "a.parquet")
+    made = filter(pairs=tmp_path / "a.parquet", keep=["label=0"], negatives=1, output=tmp_path / "negatives")
+    mined = mine_hard_negatives(tmp_path / "a.parquet", "builtin")
+    prepared = prepare_pairs(parquet=tmp_path / "a.parquet", keep_columns=True, output=tmp_path / "prepared")
+    for pairs, labels in ((made, [1, 1, 0, 0]), (mined, MEANING), (prepared, MEANING)):
+        rows = PairRows(pairs)
+        ((_, batch),) = rows.batches(["label", *SIDES])
+        assert rows.read_labels(batch).to_pylist() == labels
+        assert rows.rows.class_names == {"topic": ["x", "y"]}
 
 
 def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys):
