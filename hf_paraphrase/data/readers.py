@@ -272,7 +272,7 @@ class CsvReader(FileReader):
         return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
 
     def _header(self, file: Any) -> list[str]:
-        names = next(self._records(file), (1, []))[1]
+        names = _named(next(self._records(file), (1, []))[1])
         for name in names:
             require_once(names, name, Path(file), "rename or remove one")
         return names
@@ -283,7 +283,7 @@ class CsvReader(FileReader):
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         records = self._records(file)
-        _, header = next(records, (1, []))
+        header = _named(next(records, (1, []))[1])
 
         def rows() -> Iterator[tuple[int, list[str]]]:
             for line, fields in records:
@@ -303,6 +303,11 @@ class CsvReader(FileReader):
                     texts = self._plain_numbers(texts).cast(kind)
                 arrays[name] = texts
             yield pa.record_batch({name: arrays[name] for name in columns})
+
+
+def _named(header: list[str]) -> list[str]:
+    """Name columns without a name, such as the index that pandas writes, as pandas and `datasets` do."""
+    return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
 
 
 class JsonReader(FileReader):

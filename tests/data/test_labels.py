@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 import pytest
-from datasets import ClassLabel, Dataset, Features, Value
+from datasets import ClassLabel, Dataset, Features, Value, load_dataset
 
 from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
 from hf_paraphrase.commands import main
@@ -136,6 +136,22 @@ def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys)
     assert main(["filter", *words]) == 2
     assert "some pairs are no paraphrases by their is_duplicate" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_all_other_columns_are_kept_whatever_their_names(tmp_path):
+    others = {"my topic": ["x", "y", "z"], "été": ["a", "b", "c"], "#1": ["007", "1E5", ""]}
+    frame = pd.DataFrame({**SIDES, **others})
+    frame.to_csv(tmp_path / "a.csv")
+    frame.to_csv(tmp_path / "a.tsv", sep="\t", index=False)
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for kind in ("csv", "tsv", "jsonl", "parquet"):
+        file = tmp_path / f"a.{kind}"
+        made = prepare_pairs(**{kind: file}, output=tmp_path / kind, keep_columns=True).table()
+        assert made.column_names == [*SIDES, *(["Unnamed: 0"] if kind == "csv" else []), *others]
+        assert [value or "" for value in made["#1"].to_pylist()] == others["#1"]
+        opened = load_dataset(str(tmp_path / kind), split="train", cache_dir=str(tmp_path / "cache"))
+        assert opened["été"] == others["été"]
 
 
 def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, capsys):

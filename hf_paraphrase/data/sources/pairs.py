@@ -158,7 +158,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
             for theirs in entries.values():
                 require_once(present, theirs, self.path, _NAME_IT)
         taken = {*entries, *entries.values()}
-        others = [name for name in present if name not in taken and _NAME.fullmatch(name)]
+        others = [name for name in dict.fromkeys(present) if name not in taken]
         if self.keep_columns:
             entries |= {name: name for name in others}
         elif (label := find_label(present, entries.values())) in others:
