@@ -175,12 +175,10 @@ def read_labelled_texts(
 
 
 def _find_parts(source: Path) -> dict[str, Path]:
-    """Find the train part of data and, if there is one, the test part: a file, files in a folder, or splits."""
+    """Find the train part of data and, if there is one, the test part: a file, or splits."""
     if source.is_file():
         return {"train": source}
-    parts = {part: path for part in ("train", "test") for path in sorted(source.glob(f"{part}.*"))[:1]}
-    if "train" not in parts:
-        parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
+    parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
     if "train" not in parts:
         raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
     return parts
