@@ -181,8 +181,8 @@ def read_labelled(
     """Read sentences, and the targets in `column`: classes, several labels per text, or `graded` scores.
 
     The sentences are in `text_column`, by default in `sentence1` and perhaps `sentence2`, or in `text`. Classes that
-    are numbers get the names in the card of the data. A row without a text or a target is an error if `complete`;
-    otherwise the text is empty, the target None.
+    are numbers get the names in the card of the data; truth values are the classes True and False. A row without a
+    text or a target is an error if `complete`; otherwise the text is empty, the target None.
     """
     if separator == "":
         raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
@@ -211,7 +211,7 @@ def read_labelled(
     texts.multi_label = not graded and (separator is not None or pa.types.is_nested(schema.field(column).type))
     names = [] if graded else opened.class_names(column, split)
     for row, value in enumerate(table.column(column).to_pylist()):
-        if value is None and not complete:
+        if not complete and _is_missing(value, names):
             texts.targets.append(None)
         elif graded:
             texts.targets.append(_parse_score(texts, row, column, value))
@@ -236,9 +236,14 @@ def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> flo
     return score
 
 
+def _is_missing(value: Any, names: Sequence[str]) -> bool:
+    """Return whether a row has no target: many test splits have -1 for classes that are not published."""
+    return value is None or value != value or (value == -1 and bool(names))
+
+
 def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: Sequence[str]) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | bool):
+        return str(value)
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
     if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
         remedy = "fix the row; a task of scores is --task similarity or regression"
