@@ -243,7 +243,14 @@ class _ObjectReader:
             first = next(self._rows.iter(batch_size=BATCH_ROWS), None)
         if first is None:
             raise InputError("there are no rows", path=self._name, remedy="give data with rows")
-        return _table_of_columns(first).schema
+        return self._table_of_columns(first).schema
+
+    def _table_of_columns(self, columns: Mapping[str, Any]) -> pa.Table:
+        try:
+            return _table_of_columns(columns)
+        except InputError as error:
+            error.path = self._name
+            raise
 
     def count(self) -> int:
         if hasattr(self._rows, "__len__"):
@@ -268,7 +275,7 @@ class _ObjectReader:
         with name_load_errors(self._name):
             stream = rows.select_columns(list(columns))
             if rows.features is None:  # its blocks may have nulls where others have text
-                tables = map(_table_of_columns, stream.iter(batch_size=batch_size))
+                tables = map(self._table_of_columns, stream.iter(batch_size=batch_size))
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
@@ -304,4 +311,11 @@ def _as_arrow(rows: Any) -> Any:
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({name: pa.array(values) for name, values in columns.items()})
+    arrays: dict[str, pa.Array] = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            problem = f"the column {name} has values of different types: {error}"
+            raise InputError(problem, remedy="give values of one type, or None") from error
+    return pa.table(arrays)
