@@ -19,7 +19,7 @@ from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import OBJECTS, repository_of
 from ..messages import sanitize_line
-from .text_blocks import kind_of_rows
+from .text_blocks import kind_of_rows, plain_suffix
 
 SHARD = re.compile(r"(?P<split>\w+(\.\w+)*)-(?P<index>\d{5})-of-(?P<count>\d{5})(-[0-9a-f]+)?\.parquet")
 ORDER = {"train": 0, "validation": 1, "test": 2}
@@ -312,7 +312,8 @@ def _remote_layout(path: FsspecPath) -> Layout:
         for file in map(str, listed):
             # `datasets` returns a path for `file://`.
             found = to_path(f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}")
-            if kind := kind_of_rows(Path(found.name)):
+            name = Path(found.name)
+            if kind := kind_of_rows(name) or ("text" if plain_suffix(name) == ".txt" else None):
                 files.setdefault(kind, {}).setdefault(str(split), []).append(found)
     if not files:
         raise InputError(_NO_FILES, path=path, remedy="check it")

@@ -11,6 +11,7 @@ import lzma
 import zipfile
 from pathlib import Path
 
+import fsspec
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -406,6 +407,18 @@ def test_a_malformed_card_and_one_whose_files_do_not_exist_are_input_errors_that
     (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
     with pytest.raises(InputError, match=message):
         open_rows(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.json.xz", "a.txt", "train.csv.bz2", "a.parquet"])
+@pytest.mark.parametrize("scheme", ["file://", "memory://"])
+def test_files_of_all_formats_and_their_folders_open_at_urls(scheme, name, tmp_path):
+    write(tmp_path / "set" / name, 0)
+    system, root = fsspec.core.url_to_fs(f"{scheme}{tmp_path}")
+    if scheme == "memory://":
+        system.pipe(f"{root}/set/{name}", (tmp_path / "set" / name).read_bytes())
+    folder = f"{scheme}{tmp_path}/set"
+    expected = open_rows(tmp_path / "set" / name).read()
+    assert open_rows(folder).read() == open_rows(f"{folder}/{name}").read() == expected
 
 
 @pytest.mark.parametrize("scheme", ["file://", "simplecache::file://"])
