@@ -59,7 +59,7 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
         folder = _stand_in(value, field, _describe_rows(value), stack)
         shown = "Dataset" if isinstance(value, list) else type(value).__name__
     elif hasattr(value, "save_pretrained"):
-        folder, shown = str(_temporary_folder(stack) / field), type(value).__name__
+        folder, shown = str(stack.enter_context(temporary_folder()) / field), type(value).__name__
         _save_model(value, Path(folder))
     else:
         return value
@@ -78,7 +78,7 @@ def _is_rows(value: Any) -> bool:
 
 def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack) -> str:
     """Make a folder that stands for rows; the record of an artefact hashes their description in it."""
-    folder = _temporary_folder(stack) / name
+    folder = stack.enter_context(temporary_folder()) / name
     folder.mkdir()
     (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")
     OBJECTS[str(folder)] = value
@@ -138,8 +138,9 @@ def _save_model(value: Any, folder: Path) -> None:
         value.save_pretrained(folder)
 
 
-def _temporary_folder(stack: ExitStack) -> Path:
-    """Make a folder that is removed with the stack, or by the next process if this one is killed."""
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that is removed after the block, or by the next process if this one is killed."""
     from filelock import FileLock, Timeout
 
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/.lock"):
@@ -148,9 +149,12 @@ def _temporary_folder(stack: ExitStack) -> Path:
             with FileLock(left, timeout=0):
                 if not is_new:
                     shutil.rmtree(left.parent, ignore_errors=True)
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_PREFIX)))
-    stack.enter_context(FileLock(folder / ".lock"))
-    return folder
+    # Any thread may remove it, such as the one that collects garbage.
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+        FileLock(Path(name) / ".lock", thread_local=False),
+    ):
+        yield Path(name)
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
@@ -187,7 +191,7 @@ def _copy_of_stream(path: str, stack: ExitStack) -> str:
         return copies[0]
     if process_count() > 1:
         raise UsageError("each process would read a part of the pipe", path=path, remedy="write it to a file first")
-    copy = str(_temporary_folder(stack) / path.rpartition("/")[2])
+    copy = str(stack.enter_context(temporary_folder()) / path.rpartition("/")[2])
     INPUT_COPIES[copy] = path
     log(f"{path} is copied to a temporary file first")
     # A socket cannot be opened by its name.

@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
 from dataclasses import dataclass
@@ -241,6 +243,21 @@ def test_copies_that_a_killed_process_left_are_removed_by_the_next_one(pipe, tem
         assert read_twice(text=[pipe("text")])[0] == [b"text"]
         assert not left.exists() and used.exists()
     shutil.rmtree(used)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_the_index_of_a_search_is_removed_at_its_end_or_by_the_next_process(is_killed, tmp_path, temporary, pipe):
+    (tmp_path / "corpus.txt").write_text("a dog\na cat\n")
+    end = "os.kill(os.getpid(), signal.SIGKILL)" if is_killed else "print(list(found.neighbours))"
+    code = f"import os, signal, hf_paraphrase\nfound = hf_paraphrase.search(corpus='corpus.txt', query=['dog'])\n{end}"
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=not is_killed)
+    left = list(temporary.glob("hf_paraphrase_*"))
+    assert bool(left) == is_killed
+    for folder in left:
+        os.utime(folder / ".lock", (0, 0))
+    read_twice(text=[pipe("text")])
+    assert not list(temporary.glob("hf_paraphrase_*"))
 
 
 def test_only_files_of_the_split_are_fetched_from_the_hub_and_they_serve_without_a_network(tmp_path, monkeypatch):

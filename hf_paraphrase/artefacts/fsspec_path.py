@@ -51,6 +51,11 @@ class FsspecPath(os.PathLike[str]):
         """The last part of the URL, without credentials."""
         return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
+    @property
+    def suffix(self) -> str:
+        """The suffix of the name."""
+        return PurePosixPath(self.name).suffix
+
     def resolve(self) -> FsspecPath:  # noqa: D102
         return self
 

@@ -20,7 +20,7 @@ from ..artefacts.model_loading import (
     load_transformers_model,
     open_tokenizer_folder,
 )
-from ..encoders.backends.batch_tokenizer import BatchTokenizer, InputProcessing, count_final_special
+from ..encoders.backends.batch_tokenizer import BatchTokenizer, InputProcessing
 from ..encoders.backends.padded_batches import batch_by_length, evaluation_mode
 from ..errors import ModelError, UsageError, choice_of
 from ..messages import log
@@ -72,10 +72,8 @@ def tokenize(
 ) -> ClassifierInputs:
     """Tokenize sentences or pairs without padding, up to the maximum length of a transformer."""
     backend: Any = tokenizer.backend_tokenizer
-    processing = InputProcessing()
-    if (longest := tokenizer.model_max_length) < 1 << 30:
-        processing = InputProcessing(max_tokens=longest, num_final_special=count_final_special(backend))
-    batches = BatchTokenizer(processing)
+    longest = tokenizer.model_max_length
+    batches = BatchTokenizer(InputProcessing(max_tokens=longest if longest < 1 << 30 else None))
 
     def ids(texts: Texts) -> TokenIds:
         return TokenIds.joined(batches.tokenize(backend, list_of_texts(texts)))

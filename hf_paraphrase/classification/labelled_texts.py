@@ -181,8 +181,8 @@ def read_labelled(
     """Read sentences, and the targets in `column`: classes, several labels per text, or `graded` scores.
 
     The sentences are in `text_column`, by default in `sentence1` and perhaps `sentence2`, or in `text`. Classes that
-    are numbers get the names in the card of the data. A row without a text or a target is an error if `complete`;
-    otherwise the text is empty, the target None.
+    are numbers get the names in the card of the data; truth values are the classes True and False. A row without a
+    text or a target is an error if `complete`; otherwise the text is empty, the target None.
     """
     if separator == "":
         raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
@@ -243,8 +243,8 @@ def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> flo
 
 
 def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: Sequence[str]) -> str:
-    if isinstance(value, str) and (texts.multi_label or value.strip()):
-        return value
+    if isinstance(value, bool) or (isinstance(value, str) and (texts.multi_label or value.strip())):
+        return str(value)
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
     if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
         remedy = "fix the row; a task of scores is --task similarity or regression"

@@ -31,7 +31,7 @@ from .readers import csv_records
 from .rows import open_rows
 from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
-from .text_blocks import LineErrors, clean_returns, files_below, plain_suffix, read_blocks
+from .text_blocks import LineErrors, clean_returns, files_below, kind_of_rows, plain_suffix, read_blocks
 
 _HEADER = "# fingerprints of hf_paraphrase, version "
 LIST_HEADER = f"{_HEADER}{VERSION}"
@@ -241,7 +241,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         text = raw.decode("latin-1")
     lines = clean_returns(text).split("\n")
     fields: list[str] = []
-    if suffix in {".json", ".jsonl"}:
+    if kind_of_rows(path) == "jsonl":
         return pa.array(list(_json_strings(lines)), pa.string())
     if suffix == ".csv":
         errors = LineErrors("skip")

@@ -19,7 +19,7 @@ from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import OBJECTS, repository_of
 from ..messages import sanitize_line
-from .text_blocks import kind_of_rows
+from .text_blocks import kind_of_rows, plain_suffix
 
 SHARD = re.compile(r"(?P<split>\w+(\.\w+)*)-(?P<index>\d{5})-of-(?P<count>\d{5})(-[0-9a-f]+)?\.parquet")
 ORDER = {"train": 0, "validation": 1, "test": 2}
@@ -220,21 +220,48 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
     files: dict[str, list[Any]] = {
         str(split): list(map(str, listed)) for split, listed in (config.data_files or {}).items()
     }
-    packed = any(".zip" in file for listed in files.values() for file in listed)
-    if kind and plain and files and not packed:
+    if kind and plain and files:
         options = {"encoding": getattr(config, "encoding", None) or "utf-8"}
         if builder.name == "csv" and config.sep != ",":
             options["delimiter"] = config.sep
         for split, listed in files.items():
+            listed = [member for file in listed for member in _members(file)]
             # Files of the Hub are fetched into its cache when they are read.
             files[split] = [HubFile(file) if file.startswith("hf://datasets/") else to_path(file) for file in listed]
         return Layout(files, kind, options, class_names={"default": class_names})
     if files:
+        _read_as_text(builder)
         streams = builder.as_streaming_dataset()
     else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
         builder.download_and_prepare()
         streams = builder.as_dataset()
     return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names={"default": class_names})
+
+
+def _members(file: str) -> list[str]:
+    """List the files of a zip archive, which `datasets` unpacks in its cache; any other file is its only member."""
+    if not file.lower().endswith(".zip"):
+        return [file]
+    import datasets
+
+    manager = datasets.DownloadManager()
+    return list(manager.iter_files(manager.download_and_extract(file)))
+
+
+def _read_as_text(builder: Any) -> None:
+    """Let `datasets` read CSV as our reader does, unless the card has types: as text, null for an empty field."""
+    import datasets
+
+    if builder.name != "csv" or builder.info.features is not None:
+        return
+    first = next(iter(next(iter(builder.as_streaming_dataset().values()))), None)
+    if first is None:
+        return
+    kinds = {name: "float64" if name == "score" and isinstance(first[name], float) else "string" for name in first}
+    features = datasets.Features({name: datasets.Value(kind) for name, kind in kinds.items()})
+    builder.config.features = builder.info.features = features
+    if builder.config.keep_default_na and builder.config.na_values is None:
+        builder.config.keep_default_na, builder.config.na_values = False, [""]
 
 
 class HubFile(os.PathLike[str]):
@@ -285,7 +312,8 @@ def _remote_layout(path: FsspecPath) -> Layout:
         for file in map(str, listed):
             # `datasets` returns a path for `file://`.
             found = to_path(f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}")
-            if kind := kind_of_rows(Path(found.name)):
+            name = Path(found.name)
+            if kind := kind_of_rows(name) or ("text" if plain_suffix(name) == ".txt" else None):
                 files.setdefault(kind, {}).setdefault(str(split), []).append(found)
     if not files:
         raise InputError(_NO_FILES, path=path, remedy="check it")

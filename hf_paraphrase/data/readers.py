@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..artefacts.fsspec_path import FsspecPath
+from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import InputError
 from ..messages import sanitize_line
 from .schema import columns_there
@@ -223,7 +223,7 @@ class TextReader(FileReader):
         return pa.schema([("text", pa.string())])
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        for lines in read_lines(Path(file), StrictLines(), self.encoding):
+        for lines in read_lines(to_path(file), StrictLines(), self.encoding):
             for begin in range(0, len(lines), batch_size):
                 yield pa.record_batch({"text": lines.slice(begin, batch_size)}).select(list(columns))
 
@@ -272,18 +272,18 @@ class CsvReader(FileReader):
         return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
 
     def _header(self, file: Any) -> list[str]:
-        names = next(self._records(file), (1, []))[1]
+        names = _named(next(self._records(file), (1, []))[1])
         for name in names:
-            require_once(names, name, Path(file), "rename or remove one")
+            require_once(names, name, to_path(file), "rename or remove one")
         return names
 
     def _records(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        lines = all_lines(Path(file), self.errors, self.encoding)
-        return csv_records(lines, Path(file), self.errors, self.options.get("delimiter"))
+        lines = all_lines(to_path(file), self.errors, self.encoding)
+        return csv_records(lines, to_path(file), self.errors, self.options.get("delimiter"))
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         records = self._records(file)
-        _, header = next(records, (1, []))
+        header = _named(next(records, (1, []))[1])
 
         def rows() -> Iterator[tuple[int, list[str]]]:
             for line, fields in records:
@@ -291,7 +291,7 @@ class CsvReader(FileReader):
                     yield line, fields
                 else:
                     problem = f"{len(fields)} field{'s' * (len(fields) != 1)} where the header has {len(header)}"
-                    self.errors.handle(problem, Path(file), line, "fix the line")
+                    self.errors.handle(problem, to_path(file), line, "fix the line")
 
         stream = rows()
         while block := list(islice(stream, batch_size)):
@@ -303,6 +303,11 @@ class CsvReader(FileReader):
                     texts = self._plain_numbers(texts).cast(kind)
                 arrays[name] = texts
             yield pa.record_batch({name: arrays[name] for name in columns})
+
+
+def _named(header: list[str]) -> list[str]:
+    """Name columns without a name, such as the index that pandas writes, as pandas and `datasets` do."""
+    return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
 
 
 class JsonReader(FileReader):
@@ -325,7 +330,7 @@ class JsonReader(FileReader):
         return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return json_objects(Path(file), self.errors, self.encoding)
+        return json_objects(to_path(file), self.errors, self.encoding)
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in columns if name != LINE])
@@ -361,7 +366,7 @@ class JsonReader(FileReader):
                 problem += f": {sanitize_line(json.dumps(entry[1].get(name)), 60)}"
             else:
                 continue
-            self.errors.handle(problem, Path(file), entry[0], "fix the line")
+            self.errors.handle(problem, to_path(file), entry[0], "fix the line")
             return False
         return True
 

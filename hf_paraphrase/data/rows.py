@@ -6,7 +6,6 @@ columns keep theirs, and memory stays at one batch. Files are read in place, wit
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,8 @@ from ..errors import InputError, UsageError
 from .layout import Layout, find_layout, name_load_errors
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, cast_rows
 from .schema import (
+    class_metadata,
+    class_names_of,
     columns_named,
     columns_there,
     is_text,
@@ -75,12 +76,9 @@ class Rows:
         self._ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(self._ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         default = next(iter(layout.class_names.values()), {})
-        names = {**layout.class_names.get(split.rpartition(".")[0], default), **read_class_names(theirs)}
+        names = {**layout.class_names.get(split.rpartition(".")[0], default), **class_names_of(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
-        if self.class_names:
-            # As `datasets` writes them, so that they stay with the column of an output.
-            features = {name: {"names": names, "_type": "ClassLabel"} for name, names in self.class_names.items()}
-            self.schema = self.schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+        self.schema = self.schema.with_metadata(class_metadata(self.class_names))
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 
@@ -251,7 +249,14 @@ class _ObjectReader:
             first = next(self._rows.iter(batch_size=BATCH_ROWS), None)
         if first is None:
             raise InputError("there are no rows", path=self._name, remedy="give data with rows")
-        return _table_of_columns(first).schema
+        return self._table_of_columns(first).schema
+
+    def _table_of_columns(self, columns: Mapping[str, Any]) -> pa.Table:
+        try:
+            return _table_of_columns(columns)
+        except InputError as error:
+            error.path = self._name
+            raise
 
     def count(self) -> int:
         if hasattr(self._rows, "__len__"):
@@ -276,7 +281,7 @@ class _ObjectReader:
         with name_load_errors(self._name):
             stream = rows.select_columns(list(columns))
             if rows.features is None:  # its blocks may have nulls where others have text
-                tables = map(_table_of_columns, stream.iter(batch_size=batch_size))
+                tables = map(self._table_of_columns, stream.iter(batch_size=batch_size))
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
@@ -312,14 +317,11 @@ def _as_arrow(rows: Any) -> Any:
 
 
 def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
-    return pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-def read_class_names(schema: pa.Schema) -> dict[str, list[str]]:
-    """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
-    try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-    except (KeyError, TypeError, ValueError):
-        return {}
-    classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
-    return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}
+    arrays: dict[str, pa.Array] = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            problem = f"the column {name} has values of different types: {error}"
+            raise InputError(problem, remedy="give values of one type, or None") from error
+    return pa.table(arrays)

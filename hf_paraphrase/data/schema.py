@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -139,3 +140,28 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Add a column to a table or a batch, or replace it."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
+
+
+def with_binary_labels(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """Add or replace a column of labels, 1 for a paraphrase; the names of earlier classes would contradict it."""
+    table = with_column(table, name, values)
+    names = {column: names for column, names in class_names_of(table.schema).items() if column != name}
+    return table.replace_schema_metadata(class_metadata(names))
+
+
+def class_names_of(schema: pa.Schema) -> dict[str, list[str]]:
+    """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError):
+        return {}
+    classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
+    return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}
+
+
+def class_metadata(class_names: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
+    """Write the names of classes as `datasets` does, so that they stay with their columns in an output."""
+    if not class_names:
+        return None
+    features = {name: {"names": list(names), "_type": "ClassLabel"} for name, names in class_names.items()}
+    return {"huggingface": json.dumps({"info": {"features": features}})}

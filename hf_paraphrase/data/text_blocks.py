@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ..errors import InputError, UsageError
 from ..settings import Settings, setting
@@ -189,11 +189,15 @@ def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
 
 def _open(path: Path) -> IO[bytes]:
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    file: Any = path if isinstance(path, Path) else path.open("rb")  # at a URL
+    if path.suffix in openers:
+        return cast("IO[bytes]", openers[path.suffix](file, "rb"))
     if path.suffix != ".zst":
-        return openers.get(path.suffix, open)(path, "rb")
+        return path.open("rb") if file is path else cast("IO[bytes]", file)
     import pyarrow as pa
 
-    return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
+    packed = pa.OSFile(str(path), "rb") if file is path else pa.PythonFile(file)
+    return cast("IO[bytes]", pa.CompressedInputStream(packed, "zstd"))
 
 
 def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
 from ..errors import InputError, UsageError
+from ..inputs import temporary_folder
 from ..searching.index import Neighbour, SearchIndex, build_index
 from .answers import (
     WITH_MODELS,
@@ -127,18 +128,19 @@ class UserCorpus:
         del self.sentences[MOST_SENTENCES:]
         if not any(map(str.strip, filter(None, self.sentences))):
             raise InputError("the corpus contains no sentences", path=source, remedy="give one sentence per line")
-        self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
+        self._stack = ExitStack()
+        self._folder = self._stack.enter_context(temporary_folder())
         self._indexes: dict[str, SearchIndex] = {}
 
     def close(self) -> None:
         """Remove the indexes."""
-        self._folder.cleanup()
+        self._stack.close()
 
     def search(self, query: str, model: str, *, k: int) -> list[Neighbour]:
         """Find the sentences that are nearest to a query."""
         if model not in self._indexes:
             encoder = self._catalogue.encoder(model)
-            folder = Path(self._folder.name) / str(len(self._indexes))
+            folder = self._folder / str(len(self._indexes))
             folder.mkdir(exist_ok=True)
             starts = tqdm(range(0, len(self.sentences), _BLOCK), desc=f"{model} reads the sentences", unit=" blocks")
             build_index(encoder, (self.sentences[start : start + _BLOCK] for start in starts), folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError, choice_of
+from ..inputs import temporary_folder
 from ..messages import log
 from ..vectors.similarity import check_counts, check_finite, unit_rows
 from .backends.sentence_transformers_files import SIMILARITY_FUNCTIONS
@@ -287,8 +287,8 @@ class EncoderInterfaces:
         """
         from ..hub.publishing import check_redistribution, plan_push, send
 
-        with tempfile.TemporaryDirectory() as parent:
-            folder = self.save_pretrained(Path(parent) / (repo_id.rpartition("/")[2] or "encoder"))
+        with temporary_folder() as parent:
+            folder = self.save_pretrained(parent / (repo_id.rpartition("/")[2] or "encoder"))
             plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
             check_redistribution(plan)
             if dry_run:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +18,7 @@ from ..artefacts.hub_models import fetched_folder, model_folder
 from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import ModelError, UsageError
+from ..inputs import temporary_folder
 from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
@@ -269,7 +269,7 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder | PreTrainedModel):
         # A model of sentence-transformers.
         source = _folder_of(getattr(model, "transformers_model", None))
-        with tempfile.TemporaryDirectory(prefix="hf_paraphrase_") as folder:
+        with temporary_folder() as folder:
             model.save_pretrained(folder)
             model = SentenceEncoder.from_pretrained(folder, device="cpu")
             # Read the tokenizer before the folder is removed.

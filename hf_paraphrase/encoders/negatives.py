@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.pair_rows import PairRows, PairSource
-from ..data.schema import with_column
+from ..data.schema import with_binary_labels
 from ..messages import log
 from ..vectors.exact_search import find_nearest
 from ..vectors.similarity import check_counts, unit_rows
@@ -159,8 +159,8 @@ def mine_hard_negatives(
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
     blocks = [batch for _, batch in rows.batches(rows.columns, max_pairs=max_pairs, seed=seed)]
-    if rows.label in rows.rows.class_names:  # the new data set would lose them
-        blocks = [with_column(batch, rows.label, rows.read_labels(batch)) for batch in blocks]
+    if rows.label in rows.rows.class_names:  # the losses read numbers
+        blocks = [with_binary_labels(batch, rows.label, rows.read_labels(batch)) for batch in blocks]
     first, second = (list(chain.from_iterable(side)) for side in zip(*map(rows.texts, blocks), strict=True))
     related: dict[str, set[str]] = defaultdict(set)
     for pair in zip(first, second, strict=True):

@@ -20,6 +20,7 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
+from ..data.pair_rows import find_label
 from ..encoders.dev_sets.pair_sets import (
     LabelledSet,
     choose_split,
@@ -35,7 +36,7 @@ from ..settings import is_given
 from ..tables import format_table, number, short_names
 from ..vectors.similarity import checked_vectors, cosine_similarities
 from .baselines import Scorer
-from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, name_folders
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_pairs_with, name_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -379,7 +380,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 DETECTION = Suite(
     _read,
-    has_columns("sentence1", "sentence2", "label"),
+    has_pairs_with(find_label),
     several=True,
     settings=("dev_split", "test_split", "seeds"),
     heading="Evaluation: paraphrase detection",

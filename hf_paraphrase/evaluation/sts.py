@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.card_metadata import Measurement
+from ..data.pair_rows import find_score
 from ..encoders.dev_sets.pair_sets import (
     Encode,
     GradedSet,
@@ -39,7 +40,7 @@ from ..tables import short_names
 from ..vectors.similarity import correlations
 from .baselines import Scorer
 from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
-from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
+from .suite import Benchmark, Scores, Suite, format_side_by_side, has_pairs_with, name_folders
 
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
@@ -321,7 +322,7 @@ def _make_benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about
 STS = Suite(_read_sts, has_sts_sets, several=True, settings=("protocols",))
 GRADED = Suite(
     _read_graded,
-    has_columns("sentence1", "sentence2", "score"),
+    has_pairs_with(find_score),
     several=True,
     settings=("split",),
     heading="Evaluation: graded pairs",

@@ -12,13 +12,14 @@ A suite of the user is a function from the settings of `evaluate` to a :class:`B
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_metadata import Measurement
 from ..artefacts.provenance import fingerprint, versions
+from ..data.schema import PAIRS
 from ..encoders.dev_sets.pair_sets import list_columns
 from ..messages import INPUT_COPIES, as_given
 from ..tables import format_table, number, short_names
@@ -139,3 +140,8 @@ def name_folders(settings: EvaluateSettings) -> dict[str, Path]:
 def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
     """Make a recogniser of files and data folders by the names of their columns."""
     return lambda path: {*wanted} <= (present := list_columns(path)) and without not in present
+
+
+def has_pairs_with(find: Callable[[Iterable[str]], str | None]) -> Callable[[Path], bool]:
+    """Make a recogniser of pairs with a column of labels or scores, which `find` looks for among their columns."""
+    return lambda path: {*PAIRS.names} <= (present := list_columns(path)) and find(present) is not None

@@ -21,8 +21,7 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
-from ..data.rows import read_class_names
-from ..data.schema import is_number, is_text, require_texts
+from ..data.schema import class_names_of, is_number, is_text, require_texts
 from ..data.text_files import Field
 from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
@@ -183,7 +182,7 @@ def read_labelled_texts(
     if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
         remedy = "give one class per text; train-supervised takes several"
         raise InputError(f"the column {label_column} is of type {kind}, not of classes", path=path, remedy=remedy)
-    names = read_class_names(table.schema).get(label_column, [])
+    names = class_names_of(table.schema).get(label_column, [])
     classes = [_name_class(value, names) for value in table[label_column].to_pylist()]
     if part == "test" and not any(classes):
         return [], []
@@ -203,12 +202,10 @@ def _name_class(value: Any, names: Sequence[str]) -> str:
 
 
 def _find_parts(source: Path) -> dict[str, Path]:
-    """Find the train part of data and, if there is one, the test part: a file, files in a folder, or splits."""
+    """Find the train part of data and, if there is one, the test part: a file, or splits."""
     if source.is_file():
         return {"train": source}
-    parts = {part: path for part in ("train", "test") for path in sorted(source.glob(f"{part}.*"))[:1]}
-    if "train" not in parts:
-        parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
+    parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
     if "train" not in parts:
         raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
     return parts

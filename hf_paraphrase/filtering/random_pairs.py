@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..data.pair_rows import PairLabels, find_label
-from ..data.schema import with_column
+from ..data.schema import with_binary_labels, with_column
 from ..errors import InputError
 from ..messages import log
 from ..text.hashing import are_among, draw_keys
@@ -106,7 +106,7 @@ def _exchange(
             table = with_column(table, field.name, column)
     values = {NOISE: is_random & bool(label), LABEL: np.full(len(rows), label)}
     for name in columns:
-        table = with_column(table, name, pa.array(values[name].astype(np.int64)))
+        table = with_binary_labels(table, name, pa.array(values[name].astype(np.int64)))
     return table
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,6 +23,7 @@ from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED, FormatSettings
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, ModelError, UsageError
+from ..inputs import temporary_folder
 from ..messages import log
 from ..settings import is_given, recipe, setting
 from ..training.devices import DeviceSettings
@@ -340,8 +340,9 @@ def _open(settings: SearchSettings) -> SearchIndex:
     if settings.corpus is None:
         return SearchIndex(str(settings.index), device=settings.device)
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True))
-        _, encoder, _ = _build_into(Path(folder), settings)
+        folder = stack.enter_context(temporary_folder()) / "index"
+        folder.mkdir()
+        _, encoder, _ = _build_into(folder, settings)
         index = SearchIndex(folder, encoder)
         weakref.finalize(index, stack.pop_all().close)
     return index

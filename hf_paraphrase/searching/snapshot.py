@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from ..artefacts.provenance import read_provenance
 from ..data.folder import DataFolder
 from ..data.row_selection import take_rows
 from ..errors import InputError, UsageError
+from ..inputs import temporary_folder
 from ..settings import Option
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import KINDS
@@ -78,7 +80,6 @@ class Snapshot:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = self.read_manifest = manifest
-        self._converted: TemporaryDirectory[str] | None = None
         self.segments = [Segment(folder, entry, manifest) for entry in manifest.segments]
         self.starts = np.cumsum([0, *(entry.rows for entry in manifest.segments)])
         self.vectors = Vectors([segment.vectors for segment in self.segments], manifest.dimension)
@@ -104,9 +105,12 @@ class Snapshot:
     @classmethod
     def _open_converted(cls, folder: Path, manifest: Manifest) -> Snapshot:
         """Open an index of version 0.1 or 0.2 without a change to its folder, which may be read-only."""
-        copy = TemporaryDirectory(prefix="hf_paraphrase_index_")
-        snapshot = cls(Path(copy.name), _convert(folder, manifest, Path(copy.name)))
-        snapshot.read_manifest, snapshot._converted = manifest, copy
+        with ExitStack() as stack:
+            copy = stack.enter_context(temporary_folder()) / "index"
+            copy.mkdir()
+            snapshot = cls(copy, _convert(folder, manifest, copy))
+            weakref.finalize(snapshot, stack.pop_all().close)
+        snapshot.read_manifest = manifest
         return snapshot
 
     def __len__(self) -> int:

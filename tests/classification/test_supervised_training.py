@@ -333,6 +333,18 @@ def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_js
         predict(model=str(reviews / "model"), data=data, output=str(output))
 
 
+def test_rows_without_a_published_class_get_a_prediction_and_truth_values_are_classes(tmp_path):
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["bad", "good"])})
+    rows = {"text": [f"{word} day {i}" for i in range(10) for word in ("good", "bad")], "label": [1, 0] * 10}
+    train = Dataset.from_dict(rows, features=features)
+    train_supervised(data=train, epochs=1, output=tmp_path / "model")
+    hidden = Dataset.from_dict({"text": ["good day", "bad day"], "label": [-1, -1]}, features=features)
+    results = predict(model=tmp_path / "model", data=hidden, output=tmp_path / "out.jsonl")
+    assert results["rows"] == 2 and results["scores"] is None
+    truths = Dataset.from_dict({"text": rows["text"], "label": [True, False] * 10})
+    assert read_labelled(truths, "train", column="label").names == {"True", "False"}
+
+
 def test_a_text_file_has_one_sentence_per_line(reviews, tmp_path):
     (tmp_path / "lines.txt").write_text("lovely\n\ndreadful\n")
     result = predict(model=str(reviews / "model"), data=str(tmp_path / "lines.txt"), output=str(tmp_path / "o.jsonl"))

@@ -81,6 +81,7 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
     [
         ("sts-dev.csv", "main\tMSRvid\t2012\t1\t2.5\tThe man plays a guitar.\tA girl is styling hair.\n"),
         ("sets.jsonl", json.dumps({"a": "The man plays a guitar.", "b": ["A girl is styling hair."]}) + "\n"),
+        ("sets.ndjson", json.dumps({"a": "The man plays a guitar.", "b": ["A girl is styling hair."]}) + "\n"),
         ("a.csv", 'a,b\n"The man plays a guitar.","A girl is styling hair, or not."\n'),
         ("a.csv", 'id,text\n1,"never closed of this one\n2,the man plays a guitar\n3,a girl is styling hair\n'),
         ("a.csv", "id;text\n1;the man plays a guitar\n2;a girl is styling hair, or not\n"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow as pa
 import pytest
-from datasets import ClassLabel, Dataset, Features, Value
+from datasets import ClassLabel, Dataset, Features, Value, load_dataset
 
 from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.pair_rows import PairLabels, find_label
+from hf_paraphrase.data.pair_rows import PairLabels, PairRows, find_label
+from hf_paraphrase.encoders import mine_hard_negatives
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.random_pairs import add_random_pairs
@@ -113,12 +114,44 @@ def test_the_remedy_for_labelled_pairs_names_the_class_of_paraphrases():
         add_random_pairs(rows, negatives=1, class_names={"label": ["entailment", "not_entailment"]})
 
 
+def test_new_labels_are_not_read_by_the_names_of_the_old_classes_and_other_columns_keep_theirs(tmp_path):
+    classes = {"label": ["entailment", "not_entailment"], "topic": ["x", "y"]}
+    kinds = {name: ClassLabel(names=names) for name, names in classes.items()}
+    features = Features({**dict.fromkeys(SIDES, Value("string")), **kinds})
+    columns = {**SIDES, "label": [0, 1, 0], "topic": [1, 0, 1]}
+    Dataset.from_dict(columns, features=features).to_parquet(tmp_path / "a.parquet")
+    made = filter(pairs=tmp_path / "a.parquet", keep=["label=0"], negatives=1, output=tmp_path / "negatives")
+    mined = mine_hard_negatives(tmp_path / "a.parquet", "builtin")
+    prepared = prepare_pairs(parquet=tmp_path / "a.parquet", keep_columns=True, output=tmp_path / "prepared")
+    for pairs, labels in ((made, [1, 1, 0, 0]), (mined, MEANING), (prepared, MEANING)):
+        rows = PairRows(pairs)
+        ((_, batch),) = rows.batches(["label", *SIDES])
+        assert rows.read_labels(batch).to_pylist() == labels
+        assert rows.rows.class_names == {"topic": ["x", "y"]}
+
+
 def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys):
     pd.DataFrame({**SIDES, "is_duplicate": MEANING}).to_csv(tmp_path / "a.csv", index=False)
     words = ["--pairs", str(tmp_path / "a.csv"), "--negatives", "1", "--output", str(tmp_path / "out")]
     assert main(["filter", *words]) == 2
     assert "some pairs are no paraphrases by their is_duplicate" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_all_other_columns_are_kept_whatever_their_names(tmp_path):
+    others = {"my topic": ["x", "y", "z"], "été": ["a", "b", "c"], "#1": ["007", "1E5", ""]}
+    frame = pd.DataFrame({**SIDES, **others})
+    frame.to_csv(tmp_path / "a.csv")
+    frame.to_csv(tmp_path / "a.tsv", sep="\t", index=False)
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "a.parquet")
+    for kind in ("csv", "tsv", "jsonl", "parquet"):
+        file = tmp_path / f"a.{kind}"
+        made = prepare_pairs(**{kind: file}, output=tmp_path / kind, keep_columns=True).table()
+        assert made.column_names == [*SIDES, *(["Unnamed: 0"] if kind == "csv" else []), *others]
+        assert [value or "" for value in made["#1"].to_pylist()] == others["#1"]
+        opened = load_dataset(str(tmp_path / kind), split="train", cache_dir=str(tmp_path / "cache"))
+        assert opened["été"] == others["été"]
 
 
 def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, capsys):

@@ -8,8 +8,10 @@ import gzip
 import io
 import json
 import lzma
+import zipfile
 from pathlib import Path
 
+import fsspec
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -79,6 +81,34 @@ LAYOUTS = {
     "mostly parquet": ["a.parquet", "b.parquet", "c.csv"],
     "mostly csv": ["a.csv", "b.csv", "c.parquet"],
     "a draw": ["a.csv", "b.parquet"],
+    "digits behind and within a split": ["train1.parquet", "train_2.parquet", "test2.parquet"],
+    "shards of splits with digits": ["data/v1-00000-of-00001.parquet", "data/v2_b-00000-of-00001.parquet"],
+    "nested data folders": ["a/data/train-00000-of-00001.parquet", "a/data/test-00000-of-00001.parquet"],
+    "mixed case": ["TRAIN.parquet", "Val.parquet"],
+    "mixed case folders": ["TRAIN/0.parquet", "Test/0.parquet"],
+    "spaces": ["my train.parquet", "my test.parquet"],
+    "brackets": ["[train].parquet", "[test].parquet"],
+    "partitions": ["split=train/0.parquet", "split=test/0.parquet"],
+    "letters of other languages": ["été-train.parquet", "été-test.parquet"],
+    "characters of URLs": ["a#train.parquet", "a%20test.parquet"],
+    "two splits in one name": ["train_test.parquet"],
+    "a split and words behind it": ["train.parquet", "validation_matched.parquet", "validation_mismatched.parquet"],
+    "a split beside no split": ["test.parquet", "data.parquet"],
+    "deep folders": ["a/b/c/train/x.parquet", "a/b/c/test/x.parquet"],
+    "folders of splits below data": ["data/train/x.parquet", "data/validation/x.parquet"],
+    "folders with underscores": ["_x/train.parquet", "__y/test.parquet", "a.parquet"],
+    "ndjson": ["train.ndjson", "test.ndjson"],
+    "zipped": ["train.csv.zip", "test.csv.zip"],
+    "a table with the index of pandas": [("train.csv", ",a\n0,x\n1,y\n")],
+    "text with blank lines": [("train.txt", "a\n\nb\r\n c \n")],
+    "marks of byte order": [("train.csv", "\ufeffa,b\n1,2")],
+    "objects with other keys": [("train.jsonl", '{"a": "x"}\n{"b": "y"}\n')],
+    "nested values": [("train.jsonl", '{"a": {"b": [1, 2]}, "c": "x"}\n{"a": {"b": []}, "c": null}\n')],
+    "a hidden description": [
+        "a.parquet",
+        "b.parquet",
+        (".huggingface.yaml", "configs:\n- config_name: x\n  data_files: b.parquet\n"),
+    ],
     "a card": ["a.parquet", "b.parquet", "more/c.parquet", "more/d.parquet", ("README.md", CONFIGS)],
     "a card without configs": ["train.parquet", "val.parquet", ("README.md", "---\nlicense: mit\n---\n")],
     "a card with a folder": [
@@ -87,6 +117,23 @@ LAYOUTS = {
         "two/train.parquet",
         ("README.md", "---\nconfigs:\n- config_name: one\n  data_dir: one\n---\n"),
     ],
+    **{
+        f"a card: {config}": [*files, ("README.md", f"---\nconfigs: [{{config_name: x, {config}}}]\n---\n")]
+        for config, *files in (
+            ("data_dir: sub", "sub/train.parquet", "sub/test.parquet", "train.parquet"),
+            ("data_files: [{split: train, path: 'x/a-*'}]", "x/a-1.parquet", "x/a-2.parquet", "x/b-1.parquet"),
+            ("data_files: [{split: fold_1, path: '**/a-*'}]", "x/y/a-1.parquet", "z/a-2.parquet", "z/b.parquet"),
+            ("data_files: [{split: v2020, path: [a.csv, c.csv]}, {split: x, path: b.csv}]", "a.csv", "b.csv", "c.csv"),
+            ("data_files: '*.csv'", "a.csv", "b.csv", "c.parquet"),
+            ("data_files: z.csv.zip", "z.csv.zip", "a.csv"),
+            ("description: nothing else", "a.parquet", "test/b.parquet"),
+            ("data_files: r.csv, skiprows: 1", ("r.csv", "junk\na,b\n1,2\n")),
+            ("data_files: r.csv, sep: ';', encoding: latin-1", ("r.csv", "a;b\n1,5;2\n")),
+            ("data_files: r.json, field: data", ("r.json", '{"v": 1, "data": [{"a": "x"}, {"a": "y"}]}')),
+            ("data_files: r.txt, sample_by: paragraph", ("r.txt", "a\nb\n\nc\n")),
+            ("data_files: r.parquet, columns: [sentence1]", "r.parquet"),
+        )
+    },
     "a card of tab-separated text": [
         ("rows.csv", "sentence1\tsentence2\na, b\tc\n"),
         ("README.md", '---\nconfigs:\n- config_name: x\n  data_files: rows.csv\n  sep: "\\t"\n---\n'),
@@ -99,7 +146,17 @@ LAYOUTS = {
         ),
     ],
 }
-PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def zip_compress(content):
+    """Packs a file into a zip archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("rows.csv", content)
+    return packed.getvalue()
+
+
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zip": zip_compress}
 
 
 def write(path, number):
@@ -120,7 +177,7 @@ def write(path, number):
         writer = csv.DictWriter(text, list(rows[0]), delimiter="\t" if "tsv" in kind else ",")
         writer.writeheader()
         writer.writerows(rows)
-    elif {"json", "jsonl"} & {*kind}:
+    elif {"json", "jsonl", "ndjson"} & {*kind}:
         # `datasets` itself takes a text in the form of a date for a date.
         text.write("\n".join(json.dumps({**row, "day": f"on {row['day']}"}) for row in rows) + "\n")
     else:
@@ -229,6 +286,13 @@ def test_dictionaries_whose_later_rows_have_more_keys_keep_them_and_nested_colum
     assert open_rows(vectors).read() == vectors
     with pytest.raises(UsageError, match="no rows that can be read"):
         open_rows(3)
+
+
+@pytest.mark.parametrize("as_rows", [list, lambda rows: IterableDataset.from_generator(lambda: iter(rows))])
+def test_a_row_of_another_type_is_named_with_its_column(as_rows):
+    rows = as_rows([{"sentence1": "a", "sentence2": "b"}, {"sentence1": "c", "sentence2": 7}])
+    with pytest.raises(InputError, match=r"the column sentence2 has values of different types"):
+        open_rows(rows).read()
 
 
 @pytest.mark.parametrize(
@@ -343,6 +407,18 @@ def test_a_malformed_card_and_one_whose_files_do_not_exist_are_input_errors_that
     (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
     with pytest.raises(InputError, match=message):
         open_rows(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.jsonl", "a.json.xz", "a.txt", "train.csv.bz2", "a.parquet"])
+@pytest.mark.parametrize("scheme", ["file://", "memory://"])
+def test_files_of_all_formats_and_their_folders_open_at_urls(scheme, name, tmp_path):
+    write(tmp_path / "set" / name, 0)
+    system, root = fsspec.core.url_to_fs(f"{scheme}{tmp_path}")
+    if scheme == "memory://":
+        system.pipe(f"{root}/set/{name}", (tmp_path / "set" / name).read_bytes())
+    folder = f"{scheme}{tmp_path}/set"
+    expected = open_rows(tmp_path / "set" / name).read()
+    assert open_rows(folder).read() == open_rows(f"{folder}/{name}").read() == expected
 
 
 @pytest.mark.parametrize("scheme", ["file://", "simplecache::file://"])

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import datasets
 import numpy as np
 import pytest
 import small_runs
+from datasets import ClassLabel, Dataset, Features, Value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +14,10 @@ from hf_paraphrase.encoders.dev_sets.pair_sets import (
     require_both_classes,
     split_into_folds,
 )
+from hf_paraphrase.encoders.dev_sets.scorer import dev_scorer
 from hf_paraphrase.errors import InputError
+
+CLASSES = ["entailment", "not_entailment"]
 
 
 def write(folder, split="test", **columns):
@@ -34,7 +37,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
-        ({"label": [0.5, 1.0]}, "label 0.5 of row 1 does not say whether"),
+        ({"label": [0.5, 1.0]}, "label 0.5 of row 1 does not say"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
         ({"score": [1.0, None]}, "pair 2 is None"),
@@ -57,21 +60,32 @@ def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of
     with pytest.raises(InputError, match="no pair of judged has a label"):
         require_both_classes(read_labelled_folder(path, "test"), path)
     path.write_text("text1,text2,label\na,b,1\nc,d,maybe\n")
-    with pytest.raises(InputError, match="label maybe of row 2 does not say whether"):
+    with pytest.raises(InputError, match="label maybe of row 2 does not say whether a pair is a paraphrase"):
         read_labelled_folder(path, "test")
 
 
-def test_words_and_names_of_classes_are_read_by_their_meaning(tmp_path):
+def test_a_dev_set_has_usual_columns_of_labels_and_of_scores_and_its_class_names_say_what_a_number_means(tmp_path):
+    names = Features({"text1": Value("string"), "text2": Value("string"), "label": ClassLabel(names=CLASSES)})
+    rows = {"text1": ["a", "b", "c"], "text2": ["d", "e", "f"]}
+    Dataset.from_dict({**rows, "label": [0, 1, 0]}, features=names).to_parquet(tmp_path / "rte.parquet")
+    Dataset.from_dict({**rows, "is_duplicate": ["1", "0", "1"]}).to_csv(tmp_path / "quora.csv")
+    Dataset.from_dict({**rows, "gold_label": ["entailment", "neutral", "entailment"]}).to_json(tmp_path / "nli.jsonl")
+    for file in ("rte.parquet", "quora.csv", "nli.jsonl"):
+        assert read_labelled_folder(tmp_path / file, "test").labels.tolist() == [1, 0, 1], file
+        assert "average_precision" in dev_scorer(tmp_path / file)(lambda texts: np.ones((len(texts), 2)))
+    Dataset.from_dict({**rows, "similarity_score": [1.0, 2.5, 4.0]}).to_csv(tmp_path / "sts.csv")
+    assert read_graded_folder(tmp_path / "sts.csv", "test").scores.tolist() == [1.0, 2.5, 4.0]
+
+
+def test_words_and_numbers_of_classes_are_read_by_their_meaning(tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("text1,text2,label\na,b,duplicate\nc,d,not_duplicate\ne,f,\ng,h,Entailment\ni,j,contradiction\n")
     labelled = read_labelled_folder(path, "test")
     assert (labelled.labels.tolist(), labelled.undecided) == ([1, 0, 1, 0], 1)
     # In RTE the number of the class of paraphrases is 0.
-    classes = datasets.ClassLabel(names=["entailment", "not_entailment"])
-    features = {"sentence1": datasets.Value("string"), "sentence2": datasets.Value("string"), "label": classes}
+    features = {"sentence1": Value("string"), "sentence2": Value("string"), "label": ClassLabel(names=CLASSES)}
     rows = {"sentence1": ["a", "c", "e"], "sentence2": ["b", "d", "f"], "label": [0, 1, -1]}
-    made = datasets.Dataset.from_dict(rows, datasets.Features(features))
-    made.to_parquet(tmp_path / "rte" / "test.parquet")
+    Dataset.from_dict(rows, Features(features)).to_parquet(tmp_path / "rte" / "test.parquet")
     for source in (tmp_path / "rte", tmp_path / "rte" / "test.parquet"):
         labelled = read_labelled_folder(source, "test")
         assert (labelled.labels.tolist(), labelled.undecided) == ([1, 0], 1)

@@ -125,10 +125,11 @@ def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_t
     (task,) = found.record["results"][0]["tasks"]
     assert found.suite == "classification" and (task["tested_on"], task["train"], task["test"]) == ("test", 90, 4)
     assert task["metrics"] == {"accuracy": 75, "f1": pytest.approx(100 * (2 / 3 + 2 / 3 + 1) / 3)}
-    for split, rows in (("train", train), ("test", test)):
+    (tmp_path / "files").mkdir()
+    for name, rows in (("x_train", train), ("testing", test)):  # the names that `datasets` finds
         lines = [json.dumps({"text": a, "label": b}) for a, b in zip(*rows.values(), strict=True)]
-        (tmp_path / f"{split}.jsonl").write_text("\n".join(lines) + "\n")
-    files = hf_paraphrase.evaluate(data=tmp_path, suite="classification", baseline=["words"])
+        (tmp_path / "files" / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    files = hf_paraphrase.evaluate(data=tmp_path / "files", suite="classification", baseline=["words"])
     assert files.record["results"][0]["tasks"][0]["metrics"] == task["metrics"]
     for split, rows in (("train", train), ("test", test)):
         write(tmp_path / "named", split, review=rows["text"], opinion=rows["label"])

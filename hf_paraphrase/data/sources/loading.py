@@ -22,12 +22,16 @@ from .source import Part, Source
 def load_dataset(
     path: str,
     name: str | None = None,
-    *,
+    data_dir: str | os.PathLike[str] | None = None,
+    data_files: Any = None,
     split: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
+    *,
     streaming: bool = False,
     num_proc: int | None = None,
     keep_in_memory: bool | None = None,
+    download_mode: datasets.DownloadMode | str | None = None,
+    verification_mode: datasets.VerificationMode | str | None = None,
     **settings: Any,
 ) -> datasets.Dataset | datasets.DatasetDict | datasets.IterableDataset | datasets.IterableDatasetDict:
     """Load a source of raw files as `datasets.load_dataset` loads a data set.
@@ -35,12 +39,16 @@ def load_dataset(
     Args:
         path: The name of a source, as in `prepare SOURCE`; anything else goes to `datasets.load_dataset`.
         name: The configuration, such as `labelled` of `opusparcus`; the first one for None.
+        data_dir: The folder of the raw files.
+        data_files: The files, of anything but a source.
         split: The split to return; all of them for None. Slices such as `train[:10%]` work.
         cache_dir: The folder of the cache.
         streaming: Read the raw files while the rows are iterated over, without a cache.
         num_proc: The number of processes that read. A source reads in threads of one process.
         keep_in_memory: Copy the rows into memory.
-        **settings: The flags of `prepare SOURCE`, such as `data_dir` and `lang`, or further arguments of `datasets`.
+        download_mode: `force_redownload` reads the raw files again although they are in the cache.
+        verification_mode: How the cached rows are checked.
+        **settings: The flags of `prepare SOURCE`, such as `lang`, or further arguments of `datasets`.
 
     Returns:
         The same as `datasets.load_dataset` with this `split` and `streaming`.
@@ -51,17 +59,22 @@ def load_dataset(
     Example:
         >>> load_dataset("opusparcus", lang="fr", data_dir="opusparcus_v1", split="train", streaming=True)
     """
-    options: dict[str, Any] = {"split": split, "keep_in_memory": keep_in_memory}
     folder = None if cache_dir is None else os.fspath(cache_dir)
+    modes: dict[str, Any] = {"download_mode": download_mode, "verification_mode": verification_mode}
     if path not in SOURCES:
-        options |= {"streaming": streaming, "num_proc": num_proc, "cache_dir": folder}
-        return datasets.load_dataset(path, name, **options, **settings)
+        raw = None if data_dir is None else os.fspath(data_dir)
+        options: dict[str, Any] = {"streaming": streaming, "num_proc": num_proc, "keep_in_memory": keep_in_memory}
+        return datasets.load_dataset(path, name, raw, data_files, split, folder, **options, **modes, **settings)
+    if data_files is not None:
+        raise UsageError("`data_files` is not for sources", remedy="name the files by the flags of prepare")
+    if data_dir is not None:
+        settings["data_dir"] = data_dir
     if not isinstance(SOURCES[path], type):
         raise UsageError(f"`{path}` makes several data sets", remedy=f"use hf-paraphrase prepare {path}")
     builder = SourceBuilder(path, name, folder, **settings)
     if streaming:
         return builder.as_streaming_dataset(split)
-    builder.download_and_prepare()
+    builder.download_and_prepare(**modes)
     return builder.as_dataset(split, in_memory=bool(keep_in_memory))
 
 

@@ -116,7 +116,10 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     def parts(self) -> list[Part]:
         """Return the only part; `sentence1` and `sentence2` are its first columns."""
         files = [] if self.kind == "dataset" else [self.path]
-        return [Part(self.split, self._schema, files, self._read, training=True)]
+        theirs = {} if self.kind == "tsv" else self._rows.class_names
+        names = {ours: tuple(theirs[column]) for ours, column in self._names.items() if column in theirs}
+        names.pop(LABEL, None)  # its values become 1 and 0
+        return [Part(self.split, self._schema, files, self._read, training=True, class_names=names)]
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""
@@ -155,7 +158,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
             for theirs in entries.values():
                 require_once(present, theirs, self.path, _NAME_IT)
         taken = {*entries, *entries.values()}
-        others = [name for name in present if name not in taken and _NAME.fullmatch(name)]
+        others = [name for name in dict.fromkeys(present) if name not in taken]
         if self.keep_columns:
             entries |= {name: name for name in others}
         elif (label := find_label(present, entries.values())) in others:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...data.folder import DataFolder
-from ...data.pair_rows import LABEL, PairLabels
-from ...data.rows import read_class_names
-from ...data.schema import with_column
+from ...data.pair_rows import LABEL, SCORE, PairLabels, find_label, find_score
+from ...data.schema import class_names_of, with_column
 from ...data.text_blocks import kind_of_rows
 from ...data.text_files import Field, StrictLines, typed
 from ...errors import InputError, ModelError
@@ -123,8 +123,9 @@ def choose_split(folder: DataFolder, split: str) -> str:
 
 
 def read_graded_folder(path: Path, split: str) -> GradedSet:
-    """Read pairs with a column `score` from a file, or from a split of a data folder."""
-    name, table = read_columns(path, split, [*_SIDES, Field("score", pa.float64(), may_be_null=True)])
+    """Read pairs with a column of scores from a file, or from a split of a data folder."""
+    column = find_score(list_columns(path)) or SCORE
+    name, table = read_columns(path, split, [*_SIDES, Field(column, pa.float64(), may_be_null=True)])
     first, second, values = (column.to_pylist() for column in table.columns)
     return GradedSet(name, "graded", first, second, check_scores(values, path, f"split `{split}`"))
 
@@ -143,15 +144,16 @@ def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
 
 
 def read_labelled_folder(path: Path, split: str) -> LabelledSet:
-    """Read pairs with a column `label` from a file, or from a split of a data folder.
+    """Read pairs with a column of labels from a file, or from a split of a data folder.
 
-    Labels and names of classes have the meanings of :class:`~hf_paraphrase.data.pair_rows.PairLabels`. Pairs without a
-    label are undecided and left out, as in Opusparcus (Creutz 2018).
+    Labels mean what :class:`~...data.pair_rows.PairLabels` reads in them. Pairs without a label are undecided and left
+    out, as in Opusparcus (Creutz 2018).
     """
-    name, table = read_columns(path, split, [*_SIDES, Field(LABEL, may_be_null=True)])
-    meanings = PairLabels(LABEL, read_class_names(table.schema), path=str(path)).read(table.column(LABEL))
-    labels = meanings.fill_null(-1).to_numpy()
-    first, second = (table.column(side.name).to_pylist() for side in _SIDES)
+    column = find_label(list_columns(path)) or LABEL
+    name, table = read_columns(path, split, [*_SIDES, Field(column, may_be_null=True)])
+    first, second = (table[side.name].to_pylist() for side in _SIDES)
+    read = PairLabels(column, class_names_of(table.schema), path=str(path)).read(table[column])
+    labels = pc.fill_null(read, -1).to_numpy()
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
 
 

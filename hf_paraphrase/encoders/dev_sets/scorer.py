@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.folder import DataFolder
+from ...data.pair_rows import find_label, find_score
 from ...errors import InputError
 from ...text.normalization import normalize_words_all
 from ...vectors.exact_search import find_nearest
@@ -69,7 +70,7 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
     Args:
         data_dir: A folder with the STS 2016 sets at any depth; a data folder or a CSV, JSON lines or Parquet file of
-            pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair); or a bitext with a split
+            pairs with scores or labels, in a column `score`, `label` or another usual name; or a bitext with a split
             `validation`.
 
     Returns:
@@ -81,7 +82,7 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     columns = list_columns(data_dir)
     if columns.issuperset(_BITEXT_SIDES) and "sentence1" not in columns:
         return _retrieval_scorer(data_dir)
-    if "label" in columns and "score" not in columns:
+    if find_label(columns) and not find_score(columns):
         return _label_scorer(data_dir)
     sets = read_dev_sets(data_dir)
 

@@ -6,7 +6,6 @@ Each run is made once, recorded, and reused.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from ...data.pair_rows import PairLabels, find_label
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
+from ...inputs import temporary_folder
 from ...tables import format_table, number
 from ...text.hashing import hash128
 from ...training.verdicts import EQUIVALENCE, Difference, bootstrap_means, difference, mean_difference, spread
@@ -218,10 +218,10 @@ class TuningRuns:
         selected = self.pools[cell.data].sentences.take(pa.array(rows))
         pairs = encode_pairs(selected.to_pylist(), vocabulary.tokenizer)
         model, _ = make_untrained_model(settings, vocabulary, pairs.counts, seed=seed)
-        with tempfile.TemporaryDirectory() as scratch:
+        with temporary_folder() as scratch:
             arguments = settings.trainer_arguments(
                 EncoderTrainingArguments,
-                output_dir=scratch,
+                output_dir=str(scratch),
                 seed=seed,
                 report_to=settings.report_to,
                 disable_tqdm=True,

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import os
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,19 @@ def test_classes_have_their_names(source):
     assert folder.class_names("label", "mr.train") == ["negative", "positive"]
     assert folder.class_names("label", "trec.test") == trec.features["label"].names
     assert [(row["text"], row["label"]) for row in mr] == [("bad .", 0), ("good .", 1), ("fine .", 1)]
+
+
+@pytest.mark.parametrize("source", ["transfer"], indirect=True)
+def test_the_arguments_of_load_dataset_have_its_order_and_meaning(source):
+    same = list(signature(load_dataset).parameters)[:6]
+    assert list(signature(hf_paraphrase.load_dataset).parameters)[:6] == same
+    for options in ({}, {"download_mode": "force_redownload", "verification_mode": "no_checks"}):
+        rows = hf_paraphrase.load_dataset("transfer", "trec", "raw", None, "train", "cache2", **options)
+        assert rows["fine_label"][:] == ["city"]
+    parquet = hf_paraphrase.load_dataset("parquet", None, "out/data", "mr.train-*.parquet", "train", "cache")
+    assert parquet["label"][:] == [0, 1, 1]
+    with pytest.raises(UsageError, match="`data_files` is not for sources"):
+        hf_paraphrase.load_dataset("transfer", data_files="a")
 
 
 @pytest.mark.parametrize("source", ["opusparcus"], indirect=True)
