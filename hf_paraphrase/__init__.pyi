@@ -534,6 +534,8 @@ def export(
     format: str = "onnx",
     weights: str = "float32",
     sentences: _Input | None = None,
+    frequency_weight: float | None = None,
+    center: bool = False,
     overwrite: bool = False,
 ) -> Exported:
     """Write an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""

@@ -71,6 +71,16 @@ class ExportSettings(Settings):
     sentences: str | None = setting(
         f"text, one sentence per line, {PLAIN_OR_COMPRESSED}: compare its vectors before and after", None, path=True
     )
+    frequency_weight: float | None = setting(
+        "for averages: a in the weight a / (a + p) of each token vector, p its relative frequency in --sentences, "
+        "e.g. 0.003; less weight for punctuation and frequent words",
+        None,
+        above=0,
+        only_with="sentences",
+    )
+    center: bool = setting(
+        "for averages: subtract the mean embedding of --sentences from every embedding", False, only_with="sentences"
+    )
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
@@ -114,12 +124,17 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
     from .onnx_graphs import compute_embeddings
+    from .token_weights import center_embeddings, weight_tokens_by_frequency
 
     sentences = list(chain.from_iterable(lines_of_file(Path(path)) if (path := settings.sentences) else []))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     encoder = model.base_model
     _check(settings, source, model.config, encoder.config.model_type)
+    if settings.frequency_weight is not None:
+        weight_tokens_by_frequency(encoder, tokenizer, sentences, settings.frequency_weight)
+    if settings.center:
+        center_embeddings(encoder, tokenizer, sentences)
     sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
     before = None if settings.format == "json" else compute_embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
@@ -151,6 +166,9 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: str) -> None:
     """Refuse what cannot be exported as the settings say."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
+    if (settings.frequency_weight is not None or settings.center) and encoder_type != "avg":
+        problem = f"--frequency-weight and --center are for averages of one table, not for type {encoder_type}"
+        raise UsageError(problem, remedy="leave them out")
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
         raise UsageError(
             f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}",
@@ -242,6 +260,8 @@ def _card(
             "labels": list(config.id2label.values()) if config.model_type == CLASSIFIER else [],
             "format": settings.format,
             "weights": settings.weights,
+            "frequency_weight": settings.frequency_weight,
+            "center": settings.center,
             "title": name,
             "name": name,
             "hidden_size": encoder_config.hidden_size,

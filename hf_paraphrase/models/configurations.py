@@ -378,7 +378,7 @@ class RnnSearchConfig(ModelConfig):
     """
 
     model_type = "rnn_search"
-    keys_to_ignore_at_inference = ["past_key_values", "encoder_last_hidden_state"]  # noqa: RUF012
+    keys_to_ignore_at_inference = ["past_key_values", "cache", "encoder_last_hidden_state"]  # noqa: RUF012
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"initialization": ("reference", "xavier")}
 
     vocab_size: int = 30_000

@@ -17,6 +17,9 @@ from .configurations import RnnSearchConfig
 from .recurrent_cells import BiaslessGateGru
 from .stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder, maxout
 
+# transformers 5.24 renamed the field.
+_CACHE = "cache" if "cache" in Seq2SeqLMOutput.__dataclass_fields__ else "past_key_values"
+
 
 @dataclass
 class RnnSearchEncoderOutput(BaseModelOutput):
@@ -272,12 +275,14 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         labels: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
+        cache: RnnSearchCache | None = None,
     ) -> Seq2SeqLMOutput:
         """Compute next-word logits and, with labels, the training loss.
 
         `decoder_input_ids` (rows, target length) are previous target subwords from the start token on, by default the
         shifted `labels` (batch, target length). Labels end with the end token; padding is −100.
-        `encoder_outputs` may be a tuple that starts with the annotations.
+        `encoder_outputs` may be a tuple that starts with the annotations. `cache` is the name of `past_key_values`
+        from transformers 5.24 on.
 
         Returns:
             `loss` (mean negative log-likelihood per token in nats, with label smoothing in training), `logits`
@@ -297,7 +302,8 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         projections = getattr(encoder_outputs, "projections", None)
         if projections is None:
             projections = self.decoder.project_annotations(annotations, attention_mask)
-        output, cache, attentions = self.decoder(decoder_input_ids, annotations, projections, past_key_values)
+        cache = past_key_values if cache is None else cache
+        output, new_cache, attentions = self.decoder(decoder_input_ids, annotations, projections, cache)
         logits = self.lm_head(output)
         loss = None
         if labels is not None:
@@ -307,7 +313,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         return Seq2SeqLMOutput(
             loss=loss,
             logits=logits,
-            past_key_values=cache if use_cache else None,
+            **{_CACHE: new_cache if use_cache else None},
             cross_attentions=(attentions,) if output_attentions else None,
             encoder_last_hidden_state=annotations,
         )

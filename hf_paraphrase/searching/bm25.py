@@ -15,7 +15,6 @@ from ..artefacts.files import open_array
 from ..text.hashing import hash64
 from ..text.normalization import normalize_text
 from ..text.words import split_words
-from ..tokenization.ragged_ids import ends_of
 
 _K1, _B = 0.9, 0.4
 _RANK_CONSTANT = 60
@@ -47,9 +46,6 @@ class WordIndex:
     @classmethod
     def build(cls, blocks: Iterable[Sequence[str]]) -> WordIndex:
         """Count the words of blocks of texts."""
-        # A search takes less time than the import.
-        from scipy.sparse import csr_array
-
         vocabulary: dict[str, int] = {}
         id_blocks, length_blocks = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         for texts in blocks:
@@ -57,15 +53,20 @@ class WordIndex:
             ids = [vocabulary.setdefault(word, len(vocabulary)) for each in words for word in each]
             id_blocks.append(np.array(ids, np.int32))
             length_blocks.append(np.array([len(each) for each in words], np.int32))
-        lengths, word_ids, keys = np.concatenate(length_blocks), np.concatenate(id_blocks), hash64(vocabulary)
-        ones = np.ones(len(word_ids), np.int32)
-        occurrences = csr_array((ones, word_ids, ends_of(lengths)), shape=(len(lengths), len(keys)))
-        by_word = occurrences.tocsc()
-        by_word.sum_duplicates()
+        lengths = np.concatenate(length_blocks)
+        keys = hash64(vocabulary)
         order = np.argsort(keys)
-        by_word = by_word[:, order]
-        starts, rows = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int32)
-        return cls(keys[order], starts, rows, by_word.data, lengths)
+        ranks = np.empty(len(order), np.int32)
+        ranks[order] = np.arange(len(order))
+        words_of_postings = ranks[np.concatenate(id_blocks)]
+        rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        by_word = np.argsort(words_of_postings, kind="stable")
+        sorted_words, rows = words_of_postings[by_word], rows[by_word]
+        is_new = np.append(True, (np.diff(sorted_words) != 0) | (np.diff(rows) != 0))
+        firsts = np.flatnonzero(is_new[: len(rows)])
+        counts = np.diff(firsts, append=len(rows)).astype(np.int32)
+        starts = np.searchsorted(sorted_words[firsts], np.arange(len(keys) + 1))
+        return cls(keys[order], starts, rows[firsts], counts, lengths)
 
     @classmethod
     def open(cls, folder: Path) -> WordIndex:

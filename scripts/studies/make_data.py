@@ -242,6 +242,28 @@ def write_switched(output: Path, dictionaries: Sequence[str], text: Sequence[Pat
     return f"{len(lines):,} rows"
 
 
+def write_sentences(output: Path, pairs: Sequence[str], most: int) -> str:
+    """Draw as many sentences of each language of bitexts with English, and at most `most`, evenly from its bitexts."""
+    folders: dict[str, list[pa.Table]] = defaultdict(list)
+    for folder in pairs:
+        table = DataFolder(folder).table("train", ["source", "target", "source_lang"])
+        folders[table["source_lang"][0].as_py()].append(table["source"])
+        folders["en"].append(table["target"])
+    chance = np.random.default_rng(SEED)
+    drawn = {
+        language: [
+            text
+            for column in columns
+            for text in column.take(chance.permutation(len(column))[: most // len(columns)]).to_pylist()
+        ]
+        for language, columns in folders.items()
+    }
+    fewest = min(map(len, drawn.values()))
+    lines = [text for texts in drawn.values() for text in chance.permutation(texts)[:fewest].tolist()]
+    write_lines(output, lines)
+    return f"{len(lines):,} sentences, {fewest:,} of each of {len(drawn)} languages"
+
+
 def switch_words(sentence: str, translations: dict[str, list[str]], chance: random.Random) -> tuple[str, int]:
     """Replace each word of a sentence with the same probability; return the sentence and the number of changes."""
     probability, count = chance.choice((0.5, 0.8, 1.0)), 0
@@ -351,7 +373,7 @@ def make_parser() -> argparse.ArgumentParser:
     kinds = parser.add_subparsers(dest="kind", required=True)
     for make in (
         *(write_pairs, write_text, write_phrases, write_joined, write_mixture, write_costs, write_parts, write_few),
-        *(write_switched, write_used, write_wink),
+        *(write_sentences, write_switched, write_used, write_wink),
     ):
         kind = kinds.add_parser(make.__name__.removeprefix("write_"), help=make.__doc__)
         kind.set_defaults(make=make)

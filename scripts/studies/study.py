@@ -171,8 +171,10 @@ class Study:
         """Yield the outputs of the steps and their commands; results of earlier steps are filled in."""
         for output, command in self.steps.items():
             for variables in self._variants(output):
-                shell = command.startswith("!")
-                yield Path(self.filled(output, variables)), command if shell else self.filled(command, variables)
+                # A shell has variables of its own, which stay.
+                is_shell = command.startswith("!")
+                words = Template(command).safe_substitute(variables) if is_shell else self.filled(command, variables)
+                yield Path(self.filled(output, variables)), words
 
     def _variants(self, output: str) -> list[dict[str, str]]:
         """List the variables of each output of a step."""

@@ -142,7 +142,7 @@ def sizes(data):
     [
         ({"sentence1": ["x"], "sentence2": ["y"], "label": [1]}, {}, {"first": ["x"], "second": ["y"]}),
         ({"text": ["x"], "label": [2.5]}, {"graded": True}, {"first": ["x"], "targets": [2.5]}),
-        ({"text": ["x", "y"], "label": [True, False]}, {}, {"targets": [("1",), ("0",)]}),
+        ({"text": ["x", "y"], "label": [True, False]}, {}, {"targets": [("True",), ("False",)]}),
     ],
 )
 def test_sentences_pairs_classes_and_scores_are_distinguished(tmp_path, columns, options, expected):

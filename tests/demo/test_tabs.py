@@ -126,7 +126,7 @@ def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_c
     cosines = encoder.similarity(query, [line for line in LINES[:4] if line])[0]
     assert [item.score for item in neighbours] == pytest.approx(sorted(cosines, reverse=True)[:2], abs=1e-6)
     assert corpus.search("it is raining .", "avg", k=1)[0].sentence == "it is raining ."
-    folder = Path(corpus._folder.name)
+    folder = corpus._folder
     assert [path.name for path in folder.iterdir()] == ["0"], "read once"
     corpus.close()
     assert not folder.exists()

@@ -1,0 +1,44 @@
+"""Weights of tokens by frequency, and centred embeddings: changes to an average of token vectors without training.
+
+Frequent words and punctuation say little about the meaning of a sentence, but all sentences have them, and so become
+similar. Arora, Liang and Ma (2017, section 3) multiply the vector of a token with the relative frequency p by
+a / (a + p). Mu and Viswanath (2018) subtract the mean vector. Both change the table of an average only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from ..encoders.sentence_encoder import SentenceEncoder
+
+
+@torch.no_grad()
+def weight_tokens_by_frequency(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], constant: float
+) -> None:
+    """Multiply the vector of each token of an average by a / (a + p), in place.
+
+    Args:
+        model: The average.
+        tokenizer: Its tokenizer.
+        sentences: Sentences that give the relative frequencies p. They should have as many tokens of each language.
+        constant: a. Tokens that are more frequent lose more than half of their length.
+    """
+    table = model.get_parameter("embeddings")
+    counts = SentenceEncoder(model, tokenizer).token_ids(sentences).counts(len(table))
+    frequencies = torch.from_numpy(counts / max(counts.sum(), 1)).to(table)
+    table.mul_((constant / (constant + frequencies))[:, None])
+
+
+@torch.no_grad()
+def center_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> None:
+    """Subtract the mean embedding of some sentences from every embedding of an average, in place."""
+    vectors = SentenceEncoder(model, tokenizer).encode(list(sentences))
+    # Sentences without known tokens have no embedding.
+    known = vectors[vectors.any(axis=1)]
+    if len(known):
+        table = model.get_parameter("embeddings")
+        table.sub_(torch.from_numpy(known.mean(axis=0)).to(table))
