@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SETTINGS, _MODULES = "config.json", "modules.json"
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
 """Endings of the class names of sequence-to-sequence models."""
-KNOWN_LANGUAGES = "builtin knows English, multilingual thirteen languages"
+KNOWN_LANGUAGES = "builtin knows English, multilingual nineteen languages"
 MOST_PARAPHRASES = 10
 """Maximum number of paraphrases of a sentence."""
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 MARGINS = ("ratio", "distance", "absolute")
 """margin(a, b): `ratio` a / b, `distance` a − b, `absolute` a."""
-THRESHOLDS = {"ratio": 1.2, "distance": 0.1, "absolute": 0.7}
+THRESHOLDS = {"ratio": 1.15, "distance": 0.08, "absolute": 0.6}
 """Default minimum scores of the built-in multilingual encoder, near the best F1 where a third of the sentences on each
 side of Tatoeba have a translation. Rarer translations need a higher threshold, other texts and encoders their own."""
 _LEAST_MEAN = 1e-6

@@ -43,7 +43,7 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
 # ----- the encoders of the package
 
 
-@pytest.mark.parametrize(("name", "largest"), [("builtin", 12_000_000), ("multilingual", 32_000_000)])
+@pytest.mark.parametrize(("name", "largest"), [("builtin", 12_000_000), ("multilingual", 36_000_000)])
 def test_a_builtin_encoder_is_small_whole_and_says_where_it_comes_from(name, largest, tmp_path):
     folder = hub_models.BUILTIN_FOLDERS[name]
     wanted = ("config.json", "model.safetensors", "tokenizer_config.json", "README.md", "provenance.json", "LICENSE")
@@ -64,8 +64,14 @@ Pes spí na zahradě. | Otevřete soubor v jiném okně. | Včera jsme byli v Be
 Der Hund schläft im Garten. | Öffnen Sie die Datei in einem anderen Fenster. | Gestern waren wir in Berlin.
 Koira nukkuu puutarhassa. | Avaa tiedosto toisessa ikkunassa. | Eilen olimme Berliinissä.
 Le chien dort dans le jardin. | Ouvrez le fichier dans une autre fenêtre. | Hier, nous étions à Berlin.
+الكلب ينام في الحديقة. | افتح الملف في نافذة أخرى. | كنا أمس في برلين.
+犬は庭で眠っています。 | 別のウィンドウでファイルを開いてください。 | 昨日私たちはベルリンにいました。
+개가 정원에서 자고 있다. | 다른 창에서 파일을 여십시오. | 어제 우리는 베를린에 있었다.
+สุนัขนอนหลับอยู่ในสวน | เปิดไฟล์ในหน้าต่างอื่น | เมื่อวานเราอยู่ที่เบอร์ลิน
+Köpek bahçede uyuyor. | Dosyayı başka bir pencerede açın. | Dün Berlin'deydik.
+狗在花园里睡觉。 | 在另一个窗口中打开文件。 | 昨天我们在柏林。
 """
-# The encoder was trained on Russian texts of programs only.
+# The encoder was trained on Russian texts of programs and on commands only.
 RUSSIAN = """
 Select the font of the text. | Open the file in another window. | Delete the empty rows of the table.
 Выберите шрифт текста. | Откройте файл в другом окне. | Удалите пустые строки таблицы.
