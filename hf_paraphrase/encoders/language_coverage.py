@@ -84,6 +84,8 @@ class LanguageCoverage:
         self.scripts: set[str] = set()
         for language in languages:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
+        # An encoder of several languages is hardly replaced by the one in the package.
+        self.remedy = "Use an encoder of that language" + (", such as multilingual" if len(languages) < 2 else "")
         self.num_checked, self.has_warned = 0, False
 
     def check(self, backend: Backend, texts: Sequence[str]) -> None:
@@ -95,7 +97,7 @@ class LanguageCoverage:
         unreadable = self.find_unreadable(backend, sample)
         if unreadable.are_many:
             self.has_warned = True
-            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", unreadable)
+            _LOGGER.warning("%s. %s", unreadable, self.remedy)
 
     def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
         """Count the texts in a script that the card does not list, or of mostly unknown tokens."""

@@ -28,10 +28,15 @@ def test_a_script_that_the_card_does_not_list_is_reported_once(caplog):
     encoder.encode(ARABIC)
     (warning,) = warnings_of(caplog)
     assert "the language of 100% of the texts, such as" in warning and ARABIC[0] in warning
-    SentenceEncoder("multilingual").encode(
-        ["\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440", "Guten Tag", "cat"]
+    assert warning.endswith("such as multilingual")
+    multilingual = SentenceEncoder("multilingual")
+    cyrillic = "\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440"
+    multilingual.encode(
+        [cyrillic, "Guten Tag", "cat", ARABIC[0], "\u4eca\u5929", "\ub098\ub294", "\u0e2a\u0e38\u0e19"]
     )
     assert len(warnings_of(caplog)) == 1
+    multilingual.encode(["\u0939\u093f\u0928\u094d\u0926\u0940"])
+    assert warnings_of(caplog)[1].endswith("Use an encoder of that language")
 
 
 def test_mostly_unknown_words_are_reported_without_a_card(tmp_path, caplog):
