@@ -29,7 +29,7 @@ from ..encoders.backends.sentence_transformers_files import (
     write_package_module,
 )
 from ..encoders.model_folder import describe_source
-from ..errors import ModelError, UsageError, missing_package
+from ..errors import InputError, ModelError, UsageError, missing_package
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
@@ -131,6 +131,10 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     model = model.float()
     encoder = model.base_model
     _check(settings, source, model.config, encoder.config.model_type)
+    changes = settings.frequency_weight is not None or settings.center
+    if settings.sentences and changes and not SentenceEncoder(encoder, tokenizer).encode(sentences).any():
+        remedy = "give sentences in a language of the encoder"
+        raise InputError("no sentence has a token that the encoder knows", path=settings.sentences, remedy=remedy)
     if settings.frequency_weight is not None:
         weight_tokens_by_frequency(encoder, tokenizer, sentences, settings.frequency_weight)
     if settings.center:

@@ -29,7 +29,7 @@ def weight_tokens_by_frequency(
     """
     table = model.get_parameter("embeddings")
     counts = SentenceEncoder(model, tokenizer).token_ids(sentences).counts(len(table))
-    frequencies = torch.from_numpy(counts / max(counts.sum(), 1)).to(table)
+    frequencies = torch.from_numpy(counts / counts.sum()).to(table)
     table.mul_((constant / (constant + frequencies))[:, None])
 
 
@@ -39,6 +39,5 @@ def center_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     vectors = SentenceEncoder(model, tokenizer).encode(list(sentences))
     # Sentences without known tokens have no embedding.
     known = vectors[vectors.any(axis=1)]
-    if len(known):
-        table = model.get_parameter("embeddings")
-        table.sub_(torch.from_numpy(known.mean(axis=0)).to(table))
+    table = model.get_parameter("embeddings")
+    table.sub_(torch.from_numpy(known.mean(axis=0)).to(table))

@@ -59,6 +59,24 @@ def test_weights_come_before_the_mean_and_both_before_rounding_and_the_card_says
     assert "multiplied by a / (a + p), a = 0.1" in card and "the mean embedding of 4 sentences is subtracted" in card
 
 
+def test_sentences_without_a_known_token_are_refused_and_leave_nothing(tmp_path, capfd):
+    folder = write_average(tmp_path / "model", build_word_level_tokenizer(WORDS), hidden_size=5, skip_unknown=True)
+    (tmp_path / "text").write_text("zebra\n\n")
+    words = [
+        "export",
+        "--model",
+        str(folder),
+        "--format",
+        "safetensors",
+        "--output",
+        str(tmp_path / "out"),
+        "--center",
+    ]
+    assert main([*words, "--sentences", str(tmp_path / "text")]) == 2
+    assert "text: no sentence has a token that the encoder knows" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
