@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -16,13 +17,20 @@ from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
 from ..artefacts.weights import check_finite
 
+_SECONDS_BETWEEN_LOOKS = 5
+
 
 class OneLineProgress(ProgressCallback):
-    """The Trainer's progress bar, with the last loss and dev scores in its line."""
+    """The Trainer's progress bar, with the last loss and dev scores in its line.
 
-    def __init__(self) -> None:
+    Between two logs of the mean loss, the line shows the loss of the last batch, which is read every few seconds.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
         super().__init__()
         self.figures: dict[str, str] = {}
+        self._trainer = trainer
+        self._next_look = 0.0
 
     def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Show the bar, which starts at the step of a resumed run."""
@@ -31,6 +39,16 @@ class OneLineProgress(ProgressCallback):
                 total=state.max_steps, initial=state.global_step, desc="train", unit=" steps", dynamic_ncols=True
             )
         self.current_step = state.global_step
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        """Advance the bar."""
+        loss = getattr(self._trainer, "last_loss", None)
+        if state.is_world_process_zero and loss is not None and monotonic() >= self._next_look:
+            # Reading a loss waits for the device.
+            self._next_look = monotonic() + _SECONDS_BETWEEN_LOOKS
+            self.figures["loss"] = f"{float(loss):.4g}"
+            self.training_bar.set_postfix(self.figures, refresh=False)
+        super().on_step_end(args, state, control, **kwargs)
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
         """Show the loss and the dev scores next to the bar."""
@@ -45,7 +63,7 @@ def keep_standard_output(trainer: Trainer) -> None:
     """Remove the callbacks of a Trainer that print to standard output, which is for data."""
     trainer.remove_callback(PrinterCallback)
     if trainer.pop_callback(ProgressCallback) is not None:
-        trainer.add_callback(OneLineProgress)
+        trainer.add_callback(OneLineProgress(trainer))
 
 
 def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -120,6 +120,8 @@ class EpochTrainer(Trainer):
     loss_is_scaled_for_ga = False
     optimizer: Any
     control: Any
+    last_loss: Tensor | None = None
+    """The loss of the last batch."""
 
     def __init__(
         self,
@@ -185,6 +187,11 @@ class EpochTrainer(Trainer):
         for index, sample in enumerate(samples, update * self.args.gradient_accumulation_steps):
             sample["position"] = (epoch, index)
         return samples, items
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Compute loss and gradients of a batch; the progress line shows the loss."""
+        self.last_loss = super().training_step(*args, **kwargs)
+        return self.last_loss
 
     def compute_loss(
         self,

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import torch
+from transformers import TrainerControl, TrainerState
+
+from hf_paraphrase.training.callbacks import OneLineProgress
+
+
+def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
+    trainer = SimpleNamespace(last_loss=None)
+    progress, state, control = OneLineProgress(trainer), TrainerState(max_steps=3), TrainerControl()
+    progress.on_train_begin(None, state, control)
+    for step, loss in enumerate((None, 0.25, 0.125), 1):
+        state.global_step = step
+        trainer.last_loss = None if loss is None else torch.tensor(loss)
+        progress.on_step_end(None, state, control)
+        # The third loss is too early to be read.
+        assert progress.figures == ({} if loss is None else {"loss": "0.25"})
+    assert progress.training_bar.postfix == "loss=0.25"
+    progress.on_log(None, state, control, {"loss": 0.2, "eval_dev_mean": 71.5})
+    assert progress.figures == {"loss": "0.2", "dev dev_mean": "71.5"}
