@@ -14,11 +14,13 @@ from ..text.normalization import normalize_text
 from ..text.words import tokenize
 
 _NEGATION = re.compile(
-    # English, German, French, Spanish, Portuguese, Italian, Dutch, Russian
+    # English, German and Polish, French, Spanish, Portuguese, Italian, Dutch, Russian, Danish and Swedish, Finnish,
+    # Turkish, Arabic, Chinese
     "not|n't|no|never|none|nobody|nothing|nowhere|neither|nor|without|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|"
     "nicht|nie|kein(?:e[mnrs]?)?|nichts|niemals|niemand|weder|ohne|ne|pas|jamais|aucune?|rien|personne|sans|"
     "nunca|nada|nadie|ningún|ninguna|ni|sin|não|nem|sem|non|mai|nessun[oa]|niente|senza|"
-    "niet|geen|nooit|niemands?|niets|не|нет|ни|никогда|без"
+    "niet|geen|nooit|niemands?|niets|не|нет|ни|никогда|без|ikke|aldrig|inte|ej|ingen|inget|inga|intet|utan|uden|"
+    "ei|emme|ette|eivät|älä|değil|yok|لا|ليس|ليست|لم|لن|بدون|不|没|沒|未|别|別|無|无"
 )
 _NUMBER = re.compile(
     r".*\d.*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"

@@ -69,17 +69,21 @@ class ExportSettings(Settings):
         choices=list(WEIGHTS),
     )
     sentences: str | None = setting(
-        f"text, one sentence per line, {PLAIN_OR_COMPRESSED}: compare its vectors before and after", None, path=True
+        f"text, one sentence per line, {PLAIN_OR_COMPRESSED}: compare its vectors before and after rounding",
+        None,
+        path=True,
     )
     frequency_weight: float | None = setting(
-        "for averages: a in the weight a / (a + p) of each token vector, p its relative frequency in --sentences, "
-        "e.g. 0.003; less weight for punctuation and frequent words",
+        "for averages of one table (avg, trigram): a in the weight a / (a + p) of each token vector, p its relative "
+        "frequency in --sentences, e.g. 0.01; less weight for punctuation and frequent words",
         None,
-        above=0,
+        at_least=1e-6,
         only_with="sentences",
     )
     center: bool = setting(
-        "for averages: subtract the mean embedding of --sentences from every embedding", False, only_with="sentences"
+        "for averages of one table: subtract the mean embedding of --sentences from every embedding",
+        False,
+        only_with="sentences",
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -279,7 +283,9 @@ def _card(
 
 def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
     sizes = f"{results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in {source})"
-    nearest = f"; cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
+    is_changed = settings.frequency_weight is not None or settings.center
+    compared = "the changed vectors before rounding" if is_changed else "the model's vectors"
+    nearest = f"; cosine with {compared} at least {results['lowest_cosine']:.6f}"
     log(f"{settings.output}: {sizes}{'' if settings.format == 'json' else nearest}")
     if "largest_difference" in results:
         log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")

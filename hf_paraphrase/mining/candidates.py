@@ -28,7 +28,7 @@ from ..vectors.faiss_index import FaissIndex, build_faiss_index
 from ..vectors.similarity import unit_row_cosines
 from ..vectors.storage import npy_writer, open_vectors
 from .collections import Collection
-from .scores import Curve, compute_margins, match_one_to_one
+from .scores import MIN_MEAN, Curve, compute_margins, match_one_to_one
 
 EncoderPair = tuple[SentenceEncoder, SentenceEncoder]
 """The encoders of the source and the target language, often one."""
@@ -178,7 +178,7 @@ class MiningRun:
             for reverse in (False, True)
         )
         means = source_means[self.source_rows], target_means[self.target_rows]
-        return compute_margins(self.cosines(encoders), *means, kind)
+        return compute_margins(self.cosines(encoders), *means, kind, min_mean=MIN_MEAN)
 
     def probabilities(
         self, classifier: str, rows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None

@@ -24,6 +24,8 @@ MARGINS = ("ratio", "distance", "absolute")
 THRESHOLDS = {"ratio": 1.15, "distance": 0.08, "absolute": 0.6}
 """Default minimum scores of the built-in multilingual encoder, near the best F1 where a third of the sentences on each
 side of Tatoeba have a translation. Rarer translations need a higher threshold, other texts and encoders their own."""
+MIN_MEAN = 0.3
+"""The smallest mean cosine by which the ratio of candidates divides: a smaller one would give unrelated sentences a high ratio."""
 _LEAST_MEAN = 1e-6
 
 
@@ -32,12 +34,16 @@ def compute_margins(
     source_means: NDArray[np.float64],
     target_means: NDArray[np.float64],
     kind: str = "ratio",
+    *,
+    min_mean: float | None = None,
 ) -> NDArray[np.float64]:
     """Compute the margin score of pairs (pairs,) from their cosines and the mean cosines of both neighbourhoods.
 
-    A ratio is 0 where the mean is not positive.
+    With `min_mean`, a ratio divides by at least this number; without it, a ratio is 0 where the mean is not positive.
     """
     means = (source_means + target_means) / 2
+    if kind == "ratio" and min_mean is not None:
+        return np.asarray(cosines / np.maximum(means, min_mean))
     if kind == "ratio":
         return np.where(means > _LEAST_MEAN, cosines / np.maximum(means, _LEAST_MEAN), 0.0)
     return cosines - means if kind == "distance" else cosines

@@ -103,6 +103,7 @@ class Service:
         self.api_key, self.allowed_hosts = api_key, allowed_hosts
         self._counts: Counter[tuple[str, int]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._counts_lock = Lock()
         # Neither tokenizers nor networks are made for calls from several threads.
         self._lock = Lock()
         self._requests = RequestEncoder(encoder, self._lock)
@@ -119,18 +120,20 @@ class Service:
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count an answered request for `/metrics`."""
         path = path if path in self.routes else "other"
-        with self._lock:
+        with self._counts_lock:
             self._counts[path, status] += 1
             self._seconds[path] += seconds
 
     def metrics(self, body: Json) -> str:
         """Return the numbers of requests and their durations in the text format of Prometheus."""
         requests, seconds = "hf_paraphrase_requests_total", "hf_paraphrase_request_seconds_total"
+        with self._counts_lock:
+            counts, durations = sorted(self._counts.items()), sorted(self._seconds.items())
         lines = [f"# TYPE {requests} counter"]
-        for (path, status), count in sorted(self._counts.items()):
+        for (path, status), count in counts:
             lines.append(f'{requests}{{path="{path}",status="{status}"}} {count}')
         lines.append(f"# TYPE {seconds} counter")
-        lines += [f'{seconds}{{path="{path}"}} {total:.6f}' for path, total in sorted(self._seconds.items())]
+        lines += [f'{seconds}{{path="{path}"}} {total:.6f}' for path, total in durations]
         return "\n".join(lines) + "\n"
 
     def health(self, body: Json) -> Json:
@@ -246,6 +249,8 @@ def _read(body: Json, *names: str) -> Json:
             values[name] = _list_texts(name, value)
         elif value is not None and not isinstance(value, expected):
             raise UsageError(f"{name} is {value!r:.80}, not {described}")
+    for name in ("prompt_name", "prompt"):
+        _list_texts(name, values.get(name) or "-")
     if None not in (values.get("prompt_name"), values.get("prompt")):
         raise UsageError("give prompt_name or prompt, not both")
     return values

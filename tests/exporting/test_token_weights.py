@@ -83,7 +83,7 @@ def test_sentences_without_a_known_token_are_refused_and_leave_nothing(tmp_path,
         (["--frequency-weight", "0.1"], "--frequency-weight is for --sentences"),
         (["--center"], "--center is for --sentences"),
         (["--sentences", "{text}", "--center"], "for averages of one table, not for type gran"),
-        (["--sentences", "{text}", "--frequency-weight", "0"], "--frequency-weight must be above 0"),
+        (["--sentences", "{text}", "--frequency-weight", "0"], "--frequency-weight must be at least 1e-06"),
     ],
 )
 def test_what_cannot_be_weighted_is_refused_in_one_line(tmp_path, capfd, flags, message):

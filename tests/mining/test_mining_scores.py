@@ -70,6 +70,12 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     np.testing.assert_allclose(distance, (cosines - near[0][:, None] - near[1][None]).reshape(-1), atol=1e-6)
 
 
+def test_unrelated_sentences_with_hardly_related_neighbours_have_a_low_ratio():
+    cosines, means = np.array([0.08, 0.9]), np.array([0.04, 0.6])
+    np.testing.assert_allclose(compute_margins(cosines, means, means), [2, 1.5])
+    np.testing.assert_allclose(compute_margins(cosines, means, means, min_mean=0.3), [0.08 / 0.3, 1.5])
+
+
 pairs_of_scores = st.dictionaries(
     st.tuples(st.integers(0, 6), st.integers(0, 6)), st.integers(0, 40).map(lambda number: number / 8), max_size=25
 )

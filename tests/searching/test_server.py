@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from threading import Event
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -155,6 +156,7 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
+        ("/v1/embeddings", {"input": "w1", "prompt": "\ud800"}, 400, "prompt"),
         ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
         ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
         ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
@@ -217,6 +219,29 @@ def test_vectors_with_nan_are_an_error_of_the_server(encoder, monkeypatch):
         status, answer = ask(url, "/v1/embeddings", {"input": "w1"})
         assert status == 500 and "NaN" in answer["error"]["message"] and answer["error"]["type"] == "server_error"
         assert ask(url, "/search", {"query": "w1"})[0] == 404
+
+
+def test_the_state_of_the_server_is_answered_while_it_encodes(encoder, monkeypatch):
+    service, encode, is_encoding, may_end = Service(encoder, "tiny"), encoder.encode, Event(), Event()
+
+    def wait(texts, **options):
+        is_encoding.set()
+        assert may_end.wait(60)
+        return encode(texts, **options)
+
+    monkeypatch.setattr(encoder, "encode", wait)
+    with running(service) as url, ThreadPoolExecutor(1) as pool:
+        embedding = pool.submit(ask, url, "/v1/embeddings", {"input": "w1"})
+        assert is_encoding.wait(60)
+        try:
+            assert [ask(url, path)[0] for path in ("/health", "/v1/models")] == [200] * 2
+            connection = connect(url)
+            connection.request("GET", "/metrics")
+            assert b'path="/health",status="200"' in connection.getresponse().read()
+            assert ask(url, "/v1/embeddings", {"input": 1})[0] == 400 and not embedding.done()
+        finally:
+            may_end.set()
+        assert embedding.result()[0] == 200
 
 
 def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(index, tmp_path):
