@@ -25,7 +25,7 @@ THRESHOLDS = {"ratio": 1.15, "distance": 0.08, "absolute": 0.6}
 """Default minimum scores of the built-in multilingual encoder, near the best F1 where a third of the sentences on each
 side of Tatoeba have a translation. Rarer translations need a higher threshold, other texts and encoders their own."""
 MIN_MEAN = 0.3
-"""The smallest mean cosine by which the ratio of candidates divides: a smaller one would give unrelated sentences a high ratio."""
+"""The ratio divides by at least this number; a smaller mean would give unrelated sentences a high ratio."""
 _LEAST_MEAN = 1e-6
 
 
