@@ -199,6 +199,11 @@ def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interru
         ("page 5", "page 6", True),
         ("the two men", "The three men", True),
         ("Ich mag das", "Ich mag das nicht", True),
+        ("Lubię to", "Nie lubię to", True),
+        ("Jag gillar det", "Jag gillar inte det", True),
+        ("Bu iyi", "Bu iyi değil", True),
+        ("أنا أتكلم", "أنا لا أتكلم", True),
+        ("我喜欢这个", "我不喜欢这个", True),
         ("I like my job", "I like my own job", False),
     ],
 )
