@@ -87,6 +87,11 @@ class ExportSettings(Settings):
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
+    @property
+    def changes_table(self) -> bool:
+        """Whether the table is changed before it is rounded."""
+        return self.frequency_weight is not None or self.center
+
     def check(self) -> None:
         """Refuse values that do not fit, and an ONNX export without its packages."""
         super().check()
@@ -135,8 +140,11 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     model = model.float()
     encoder = model.base_model
     _check(settings, source, model.config, encoder.config.model_type)
-    changes = settings.frequency_weight is not None or settings.center
-    if settings.sentences and changes and not SentenceEncoder(encoder, tokenizer).encode(sentences).any():
+    if (
+        settings.sentences
+        and settings.changes_table
+        and not SentenceEncoder(encoder, tokenizer).encode(sentences).any()
+    ):
         remedy = "give sentences in a language of the encoder"
         raise InputError("no sentence has a token that the encoder knows", path=settings.sentences, remedy=remedy)
     if settings.frequency_weight is not None:
@@ -174,7 +182,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: str) -> None:
     """Refuse what cannot be exported as the settings say."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
-    if (settings.frequency_weight is not None or settings.center) and encoder_type != "avg":
+    if settings.changes_table and encoder_type != "avg":
         problem = f"--frequency-weight and --center are for averages of one table, not for type {encoder_type}"
         raise UsageError(problem, remedy="leave them out")
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
@@ -283,8 +291,7 @@ def _card(
 
 def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
     sizes = f"{results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in {source})"
-    is_changed = settings.frequency_weight is not None or settings.center
-    compared = "the changed vectors before rounding" if is_changed else "the model's vectors"
+    compared = "the changed vectors before rounding" if settings.changes_table else "the model's vectors"
     nearest = f"; cosine with {compared} at least {results['lowest_cosine']:.6f}"
     log(f"{settings.output}: {sizes}{'' if settings.format == 'json' else nearest}")
     if "largest_difference" in results:

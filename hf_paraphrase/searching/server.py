@@ -250,7 +250,8 @@ def _read(body: Json, *names: str) -> Json:
         elif value is not None and not isinstance(value, expected):
             raise UsageError(f"{name} is {value!r:.80}, not {described}")
     for name in ("prompt_name", "prompt"):
-        _list_texts(name, values.get(name) or "-")
+        if values.get(name) is not None:
+            _list_texts(name, values[name])  # refuses half a character
     if None not in (values.get("prompt_name"), values.get("prompt")):
         raise UsageError("give prompt_name or prompt, not both")
     return values

@@ -201,6 +201,8 @@ def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interru
         ("Ich mag das", "Ich mag das nicht", True),
         ("Lubię to", "Nie lubię to", True),
         ("Jag gillar det", "Jag gillar inte det", True),
+        ("Jeg kan lide det", "Jeg kan ikke lide det", True),
+        ("Hän lähde", "Hän ei lähde", True),
         ("Bu iyi", "Bu iyi değil", True),
         ("أنا أتكلم", "أنا لا أتكلم", True),
         ("我喜欢这个", "我不喜欢这个", True),

@@ -49,12 +49,13 @@ def test_centred_embeddings_lack_the_mean_of_the_sentences(exported):
     assert not after.encode("zebra").any()
 
 
-def test_weights_come_before_the_mean_and_both_before_rounding_and_the_card_says_so(exported, tmp_path):
+def test_weights_come_before_the_mean_and_both_before_rounding_and_card_and_log_say_so(exported, tmp_path, capfd):
     before, after = exported("--frequency-weight", str(CONSTANT), "--center", "--weights", "int8")
     known = after.encode([sentence for sentence in SENTENCES if sentence != "zebra"])
     assert np.abs(known.mean(axis=0)).max() < 0.05 * np.abs(before.encode(SENTENCES)).max()
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert record["results"]["lowest_sentence_cosine"] > 0.99
+    assert "cosine with the changed vectors before rounding at least" in capfd.readouterr().err
     card = (tmp_path / "out" / "README.md").read_text()
     assert "multiplied by a / (a + p), a = 0.1" in card and "the mean embedding of 4 sentences is subtracted" in card
 
