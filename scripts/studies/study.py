@@ -171,10 +171,14 @@ class Study:
         """Yield the outputs of the steps and their commands; results of earlier steps are filled in."""
         for output, command in self.steps.items():
             for variables in self._variants(output):
-                # A shell has variables of its own, which stay.
-                is_shell = command.startswith("!")
-                words = Template(command).safe_substitute(variables) if is_shell else self.filled(command, variables)
-                yield Path(self.filled(output, variables)), words
+                yield Path(self.filled(output, variables)), self._filled_command(command, variables)
+
+    def _filled_command(self, command: str, variables: dict[str, str]) -> str:
+        """Replace the variables of the design in a command; a shell has variables of its own, which stay."""
+        if not command.startswith("!"):
+            return str(self.filled(command, variables))
+        known = {name: self.filled(f"${name}", variables) for name in self.variables if f"${name}" in command}
+        return Template(command).safe_substitute({**known, **variables})
 
     def _variants(self, output: str) -> list[dict[str, str]]:
         """List the variables of each output of a step."""

@@ -21,10 +21,10 @@ from hf_paraphrase.training.verdicts import FEWEST_SEEDS
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 DESIGNS = sorted(path.stem for path in (SCRIPTS / "studies" / "designs").glob("*.yaml"))
 DESIGN = {
-    "variables": {"SETS": "data/sts"},
+    "variables": {"SETS": "data/sts", "WORDS": "dogs bark"},
     "steps": {
         "half_$SEED": "filter --pairs data/pairs --sample 20 --seed $SEED",
-        "list.txt": "! echo dogs bark >$OUT",
+        "list.txt": "! echo $WORDS >$OUT",
         "words/first": "train-tokenizer --text list.txt --vocab-size $ROWS --min-frequency 1",
         "joined": "make_data.py joined --pairs half_0 half_1",
     },
