@@ -48,8 +48,8 @@ class DecontaminationSettings(Settings):
     GROUP: ClassVar[str] = "decontamination"
 
     decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences are "
-        "removed (in bitext, by the target side)",
+        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences on "
+        "either side are removed",
         [],
         path=True,
     )

@@ -186,7 +186,7 @@ class BitextSource(Source, UserFileSettings):
             schema,
             files,
             read_lines,
-            texts=("target",),
+            texts=_SIDES,
             clean=make_rows,
             class_names={name: tuple(names) for name, names in class_names.items() if name in schema.names},
             repeating=REPEATING,

@@ -114,6 +114,13 @@ def test_contaminated_rows_leave_training_and_are_counted_by_set_over_training_r
     assert corpus.counts["train"]["contaminated"] == corpus.contamination["eval.txt"] > 0
 
 
+def test_a_sentence_of_an_evaluation_set_is_kept_out_on_either_side_of_a_bitext(tmp_path):
+    (tmp_path / "eval.txt").write_text("One two three four.\n")
+    rows = [("one two three four", "a b c d"), ("e f g h", "One two three four!"), ("i j k l", "m n o p")]
+    parts, _ = rows_of(aligned(tmp_path, rows, decontaminate=[str(tmp_path / "eval.txt")]))
+    assert pairs_of(parts["train"]) == [rows[2]]
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\t\r"), max_size=12)
 
 
