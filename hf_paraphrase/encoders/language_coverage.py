@@ -103,7 +103,7 @@ class LanguageCoverage:
         """Count the texts in a script that the card does not list, or of mostly unknown tokens."""
         is_unreadable = np.array([self._has_other_script(text) for text in texts], np.bool_)
         if isinstance(backend, TokenBackend) and texts:
-            _, unknown_id = backend.known_words()
+            unknown_id, _ = backend.special_tokens()
             if unknown_id is not None:
                 tokenizer = backend.batch_tokenizer
                 num_truncated = tokenizer.num_truncated

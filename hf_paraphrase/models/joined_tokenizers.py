@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,12 @@ class JoinedTokenizers:
             prefix = f"[{index}]" if index else ""
             names |= {prefix + token: offset + token_id for token, token_id in part.get_vocab().items()}
         return names
+
+    def id_to_token(self, token_id: int) -> str | None:
+        """Return the name of a token in its part; None for an id without a token."""
+        index = bisect_right(self.offsets, token_id) - 1
+        name: str | None = self.parts[index].id_to_token(token_id - self.offsets[index])
+        return name
 
     def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
         """Compute the ids of each text, part by part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -305,3 +306,16 @@ def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_
         np.testing.assert_allclose(
             encoder.encode(texts, prompt="the cat "), expected.encode(texts, prompt="the cat "), atol=1e-6
         )
+
+
+@pytest.mark.parametrize("name", ["builtin", "multilingual"])
+def test_known_words_are_the_tokens_with_a_letter_or_digit_that_are_not_special(name):
+    backend = SentenceEncoder.from_pretrained(name).backend
+    vocabulary, unknown_id, special_ids = backend.vocabulary()
+    ids = np.array(sorted(vocabulary.values()))[::7]
+    # The names of later parts of a joined vocabulary begin with their number.
+    names = {token_id: re.sub(r"^\[\d\](?=.)", "", token) for token, token_id in vocabulary.items()}
+    expected = [any(map(str.isalnum, names[token_id])) for token_id in ids.tolist()]
+    is_special = np.isin(ids, [unknown_id, *special_ids])
+    assert np.array_equal(backend.mark_known_words(ids), np.array(expected) & ~is_special)
+    assert not backend.mark_known_words(np.array([unknown_id, *special_ids])).any()

@@ -144,7 +144,7 @@ class TokenBackend(Backend):
 
     def __init__(self, processing: InputProcessing) -> None:
         self.processing = processing
-        self._known_words: tuple[int, NDArray[np.bool_] | None, int | None] | None = None
+        self._is_word = np.zeros(0, np.int8)
 
     @property
     def processing(self) -> InputProcessing:
@@ -156,8 +156,12 @@ class TokenBackend(Backend):
         self.batch_tokenizer = BatchTokenizer(processing)
 
     @abstractmethod
+    def special_tokens(self) -> tuple[int | None, list[int]]:
+        """Return the id of the unknown token, and the ids of special tokens."""
+
     def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
         """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
+        return (self.rust_tokenizer.get_vocab(), *self.special_tokens())
 
     @abstractmethod
     def embed_tokens(self, tokenize: Tokenize, blocks: list[slice], job: EmbeddingJob) -> Iterator[int]:
@@ -191,8 +195,8 @@ class TokenBackend(Backend):
         `texts` has no prompts, and is None if `tokenize` adds no prompt. Unless `checks_all`, texts without an
         unknown token, such as a lone punctuation mark, keep their tokens.
         """
-        is_word, unknown_id = self.known_words()
-        if is_word is None:
+        unknown_id, _ = self.special_tokens()
+        if unknown_id is None:  # every text is known
             return tokenize
 
         def tokenize_known(rows: slice) -> TokenIds:
@@ -206,7 +210,7 @@ class TokenBackend(Backend):
             plain = TokenIds(ids, offsets).take(checked)
             if texts is not None:
                 plain = self.token_ids([texts[rows.start + row] for row in checked.tolist()])
-            num_words = np.concatenate([[0], is_word[plain.ids].cumsum()])
+            num_words = np.concatenate([[0], self.mark_known_words(plain.ids).cumsum()])
             lengths = np.diff(offsets)
             is_kept = np.ones(len(lengths), np.bool_)
             is_kept[checked] = np.diff(num_words[plain.offsets]) > 0
@@ -214,19 +218,19 @@ class TokenBackend(Backend):
 
         return tokenize_known
 
-    def known_words(self) -> tuple[NDArray[np.bool_] | None, int | None]:
-        """Return which tokens are known words (tokens,), and the id of the unknown token.
+    def mark_known_words(self, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return which tokens are known words (tokens,).
 
-        A known word is a token with a letter or a digit that is neither special nor the unknown token. Both results
-        are None for a vocabulary without an unknown token, in which every text is known.
+        A known word is a token with a letter or a digit that is neither special nor the unknown token.
         """
-        size = self.rust_tokenizer.get_vocab_size()
-        if self._known_words is None or self._known_words[0] != size:
-            vocabulary, unknown_id, special_ids = self.vocabulary()
-            is_word = None
-            if unknown_id is not None:
-                is_word = np.zeros(max(vocabulary.values()) + 1, np.bool_)
-                is_word[[token_id for token, token_id in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
-                is_word[[unknown_id, *special_ids]] = False
-            self._known_words = size, is_word, unknown_id
-        return self._known_words[1:]
+        unknown_id, special_ids = self.special_tokens()
+        others = [*special_ids, *([] if unknown_id is None else [unknown_id])]
+        size = max(self.rust_tokenizer.get_vocab_size(), 1 + int(ids.max(initial=0)), *(1 + other for other in others))
+        if len(self._is_word) < size:
+            # 1 for a known word, 0 for another token, -1 for one that was not looked at.
+            self._is_word = np.full(size, -1, np.int8)
+            self._is_word[others] = 0
+        for token_id in np.unique(ids[self._is_word[ids] < 0]).tolist():
+            token = self.rust_tokenizer.id_to_token(token_id)
+            self._is_word[token_id] = token is not None and _ALPHANUMERIC.search(token) is not None
+        return self._is_word[ids] == 1

@@ -106,12 +106,16 @@ def read_options(folder: Path) -> dict[str, Any]:
     }
 
 
-def read_processing(folder: Path) -> InputProcessing:
-    """Read the processing of a folder of this package, from the files that sentence-transformers reads too."""
+def read_processing(folder: Path, truncation: Mapping[str, Any] | None = None) -> InputProcessing:
+    """Read the processing of a folder of this package, from the files that sentence-transformers reads too.
+
+    `truncation` is that of the tokenizer; without it `tokenizer.json` is read.
+    """
     own = read_optional_json(folder / TRANSFORMER_FILE)
     options = read_optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
     more = options if isinstance(options, dict) else {}
-    truncation = read_optional_json(folder / "tokenizer.json").get("truncation") or {}
+    if truncation is None:
+        truncation = read_optional_json(folder / "tokenizer.json").get("truncation") or {}
     return InputProcessing(
         max_tokens=own.get("max_seq_length") or truncation.get("max_length"),
         max_characters=more.get("max_characters"),

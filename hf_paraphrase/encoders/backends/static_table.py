@@ -136,10 +136,9 @@ class StaticTable(TokenBackend):
         del self.model, self.tokenizer
         return module
 
-    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
-        """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
-        special = self.special_ids
-        return self.rust_tokenizer.get_vocab(), special.get("unk_token"), list(special.values())
+    def special_tokens(self) -> tuple[int | None, list[int]]:
+        """Return the id of the unknown token, and the ids of special tokens."""
+        return self.special_ids.get("unk_token"), list(self.special_ids.values())
 
     def embed_tokens(self, tokenize: Tokenize, blocks: list[slice], job: EmbeddingJob) -> Iterator[int]:
         """Fill the vectors of a job with the means of token vectors."""
@@ -185,21 +184,27 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
         shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
         if vectors.values.shape != shape or (config.get(DTYPE_KEY) == INT8 and vectors.scales is None):
             raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape}, wanted {shape}")
-        parts = read_parts(file) if is_joined else [_open_tokenizer(folder)]
+        truncation = None
+        if is_joined:
+            parts = read_parts(file)
+        else:
+            tokenizer, truncation = _open_tokenizer(folder)
+            parts = [tokenizer]
         for part, size in zip(parts, sizes, strict=True):
             _check_ids(part, size, folder)
     rust_tokenizer: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
-    vocabulary = parts[0].get_vocab(with_added_tokens=True)
-    special_ids = {name: vocabulary[token] for name, token in named.items() if token in vocabulary}
+    found = {name: parts[0].token_to_id(token) for name, token in named.items()}
+    special_ids = {name: token_id for name, token_id in found.items() if token_id is not None}
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
     left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}
-    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, read_processing(folder))
+    processing = read_processing(folder, truncation)
+    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing)
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
-    rust_tokenizer = _open_tokenizer(folder)
+    rust_tokenizer, _ = _open_tokenizer(folder)
     max_tokens = config.get("max_length", _TOKENS_OF_MODEL2VEC)
     length = int(np.median([len(token) for token in rust_tokenizer.get_vocab()]))
     processing = InputProcessing(
@@ -220,12 +225,14 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
 def _static_embedding(folder: Path, other_kinds: Sequence[str | None]) -> StaticTable | None:
     """Open a table of sentence-transformers; return None if other layers follow or the left end is truncated."""
     subfolder = find_module_folder(folder, read_modules(folder)[0])
-    truncation = read_optional_json(subfolder / "tokenizer.json").get("truncation") or {}
-    if {*other_kinds} - {"Normalize"} or truncation.get("direction") == "Left":
+    if {*other_kinds} - {"Normalize"}:
+        return None
+    rust_tokenizer, truncation = _open_tokenizer(subfolder)
+    if str(truncation.get("direction")).lower() == "left":
         return None
     processing = InputProcessing(max_tokens=truncation.get("max_length"), normalize=bool(other_kinds))
     vectors = read_table(subfolder / _WEIGHTS, "embedding.weight")
-    return _third_party_table(folder, vectors, _open_tokenizer(subfolder), processing)
+    return _third_party_table(folder, vectors, rust_tokenizer, processing)
 
 
 def _third_party_table(
@@ -245,8 +252,8 @@ def _third_party_table(
     return StaticTable(AVERAGE, config, vectors, rust_tokenizer, folder, special, processing, has_tokenizer=False)
 
 
-def _open_tokenizer(folder: Path) -> Tokenizer:
-    """Open the tokenizer of a folder, without padding and truncation."""
+def _open_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+    """Open the tokenizer of a folder without padding and truncation; return it and the truncation it had."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
@@ -254,9 +261,10 @@ def _open_tokenizer(folder: Path) -> Tokenizer:
         raise ModelError("no tokenizer.json", path=folder, remedy=_AGAIN)
     with wrap_load_errors("damaged tokenizer: it", path, _AGAIN):
         tokenizer = Tokenizer.from_file(str(path))
+    truncation: dict[str, Any] = tokenizer.truncation or {}
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer
+    return tokenizer, truncation
 
 
 def _check_ids(rust_tokenizer: Tokenizer, rows: int, folder: Path) -> None:

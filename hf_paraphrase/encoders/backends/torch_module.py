@@ -48,10 +48,9 @@ class TorchModule(TokenBackend):
         """The number of components of an embedding before truncation."""
         return int(getattr(self.model, "dimension", None) or self.model.config.hidden_size)
 
-    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
-        """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
-        tokenizer = self.tokenizer
-        return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
+    def special_tokens(self) -> tuple[int | None, list[int]]:
+        """Return the id of the unknown token, and the ids of special tokens."""
+        return self.tokenizer.unk_token_id, self.tokenizer.all_special_ids
 
     def forward_options(self, prompt: str = "", *, has_token_vectors: bool = False) -> dict[str, Any]:
         """Return the further arguments of `forward` for texts that start with a prompt."""
