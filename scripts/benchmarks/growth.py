@@ -26,10 +26,18 @@ from interleaved import run_benchmark, write
 _VOCABULARY, _QUERIES = 30_000, 100
 STAGES = {
     "prepare": ("pairs", "prepare pairs --tsv pairs.tsv"),
+    "bitext": ("bitext", "prepare bitext --source-lang fr --target-lang en --tsv pairs.tsv --validation-size 100"),
+    "train-nmt": (
+        "translation",
+        "train-nmt --bitext bitext --vocab-size 2000 --hidden-size 32 --embedding-size 32 --epochs 0.0001 "
+        "--evaluations 1 --max-dev-pairs 10 --report-to none",
+    ),
     "score": ("scored", "score --pairs pairs"),
     "filter": ("kept", "filter --pairs scored --keep overlap_1<=0.9 length>=5"),
     "train-encoder": ("encoder", "train-encoder --pairs pairs --hidden-size 100 --epochs 1 --report-to none"),
     "encode": ("embedded", "encode --input pairs --columns sentence1 --model encoder"),
+    "deduplicate": ("distinct", "deduplicate --input first.txt --encoder encoder"),
+    "index": ("index", "search --model encoder --corpus first.txt"),
     "search": (None, "search --model encoder --corpus first.txt --query-file queries.txt"),
     "mine": ("mined", "mine --source first.txt --target second.txt --encoder encoder"),
 }
