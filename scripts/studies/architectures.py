@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import resource
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from safetensors import safe_open
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.tables import format_table
@@ -78,11 +81,12 @@ def main() -> None:
         opened = run(scored.with_suffix(".one.json"), *evaluate, "--max-sentences", "1")
         seconds = run(scored, *evaluate) - opened
         score = json.loads(scored.read_text())[0]
-        parameters = json.loads((folder / "provenance.json").read_text())["results"].get("parameters")
+        with safe_open(folder / "model.safetensors", "np") as weights:
+            parameters = sum(math.prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
+        pace = (spent - pilots[0]) / (epochs - options.pilot / 2)
         rates = [f"{sum(sides) / pace:,.0f}", f"{searched / seconds:,.0f}"]
         quality = [f"{score['bleu']:.1f}", f"{score['chrf']:.1f}"]
-        size = f"{parameters / 1e6:.1f}" if parameters else "–"
-        rows.append([name, size, f"{epochs:g}", f"{spent / 60:.1f}", *quality, *rates])
+        rows.append([name, f"{parameters / 1e6:.1f}", f"{epochs:g}", f"{spent / 60:.1f}", *quality, *rates])
     titles = ["model", "million parameters", "epochs", "processor minutes", "BLEU", "chrF2"]
     print(format_table([*titles, "words/s, training", "words/s, beam 5"], rows))
 
