@@ -116,7 +116,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
     from .texts import described, open_bitexts, read_texts
 
     def corpora(sources: list[str]) -> list[SentenceCorpus]:
-        return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(Path, sources)]
+        return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(to_path, sources)]
 
     texts = read_texts(
         corpora(settings.text),
