@@ -177,7 +177,7 @@ def _write(
 
     names = [Path(teacher).resolve().name for teacher in settings.teachers]
     by_language = texts.by_language() if len(texts.names) > 1 else None
-    data = trainer.objective.data
+    data = trainer.training_objective.data
     results: dict[str, Any] = {
         "texts": len(texts),
         "texts_by_language": by_language,
