@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, StrPath
 from ..messages import log
 from .text_blocks import BLOCK_BYTES, check_readable, kind_of_rows, lines_of_blocks, read_blocks, refuse_records
@@ -60,14 +61,16 @@ class SentenceCorpus:
     def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: Any) -> None:
         from .rows import open_rows
 
+        if isinstance(source, str | os.PathLike):
+            source = to_path(source)
         self.path, self.split = source, split or "train"
-        is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()
-        is_text = is_file and kind_of_rows(Path(source)) is None
+        is_file = isinstance(source, os.PathLike) and source.is_file()
+        is_text = is_file and kind_of_rows(source) is None
         if is_text:
             if columns or split is not None:
                 name = "columns" if split is None else "split"
                 raise InputError(f"a text file has no {name}", path=source, remedy=f"leave --{name} out")
-            check_readable(Path(source))
+            check_readable(source)
         self._rows = open_rows(source, split if is_file else self.split, **options)
         self._columns = self._rows.text_columns(self._rows.columns_named(columns))
         self.columns: list[str] = [] if is_text else self._columns

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Card, output_file
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.sentences import lines_of_file, lines_of_standard_input
@@ -211,7 +212,7 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
-        blocks = lines_of_standard_input() if is_piped else lines_of_file(Path(settings.input))
+        blocks = lines_of_standard_input() if is_piped else lines_of_file(to_path(settings.input))
         with npy_writer(output, dimension) as writer, ExitStack() as stack:
             progress: Any = None
             for lines in blocks:
@@ -228,7 +229,6 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
 
 
 def _card(settings: EncodeSettings, rows: dict[str, int], dimension: int) -> Card:
-    from ..artefacts.fsspec_path import to_path
     from ..artefacts.provenance import inherited_metadata
 
     folder = to_path(settings.input)

@@ -114,7 +114,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
                 "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
             )
         if settings.text:
-            corpora = [SentenceCorpus(Path(source)) for source in settings.text]
+            corpora = [SentenceCorpus(source) for source in settings.text]
             with naming(settings.text[0]):
                 averages[BASELINE] = make_random_trigrams(
                     (text for corpus in corpora for block in corpus.blocks() for text in block if text),

@@ -404,7 +404,10 @@ class SentenceEncoder(EncoderInterfaces):
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
     ) -> NDArray[np.float32]:
-        """Embed texts as :meth:`encode` does, float32 (texts, dim), from the result of :meth:`token_ids`."""
+        """Embed texts as the model does, float32 (texts, dim), from the result of :meth:`token_ids`.
+
+        A text of only unknown words has their vector, which :meth:`encode` replaces by zeros.
+        """
         check_counts(batch_size=batch_size)
         num_texts = len(ids.lengths)
         starts = range(0, num_texts or 1, _ROWS_PER_BLOCK)

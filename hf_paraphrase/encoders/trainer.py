@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback, set_seed
 
 from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
@@ -46,6 +46,7 @@ DEV_SCORE = "dev_mean"
 """The score that chooses the weights, unless `metric_for_best_model` names another."""
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
 """Scores an encoder: scores by name, or one number."""
+TrainableModel = SentenceEncoder | PreTrainedModel | str | Path
 Metrics = Callable[[EvalPrediction], Mapping[str, float]]
 """Computes scores from cosines (`predictions`) and labels or scores (`label_ids`)."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
@@ -101,9 +102,13 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         optimizers: Word vectors get dense gradients with an optimizer of the user, unless it is `RowAdam` or
             `torch.optim.SparseAdam`.
         objective: Replaces the loss of pairs and `train_dataset`.
+        model_init: Makes the model anew for each :meth:`train`, perhaps from a trial of `hyperparameter_search`. It
+            returns whatever `model` accepts, always with the same tokenizer.
+        data_collator: Refused, because a batch of pairs has more than padded rows; see `Objective.collate`.
 
     Attributes:
         encoder: The encoder that is trained.
+        training_objective: The objective, which makes the batches and computes the loss.
     """
 
     uses_workers = True
@@ -112,8 +117,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def __init__(
         self,
-        model: SentenceEncoder | PreTrainedModel | str | Path,
-        args: EncoderTrainingArguments,
+        model: TrainableModel | None = None,
+        args: EncoderTrainingArguments | None = None,
         train_dataset: EncodedPairs | PairSource | None = None,
         processing_class: PreTrainedTokenizerBase | None = None,
         loss: nn.Module | None = None,
@@ -125,17 +130,21 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         report: Callable[[str], None] | None = None,
         objective: Objective | None = None,
         compute_metrics: Metrics | None = None,
+        model_init: Callable[..., TrainableModel] | None = None,
+        data_collator: Any = None,
     ) -> None:
+        _check_sources(model, model_init, objective, optimizers, data_collator)
         self.pair_metrics = compute_metrics
-        args = copy.copy(args)
+        self.args = args = EncoderTrainingArguments("tmp_trainer") if args is None else copy.copy(args)
         self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
-        if isinstance(model, str) and model in ENCODERS:
-            model, processing_class = make_untrained_encoder(
-                model, train_dataset or [], processing_class, seed=args.seed
-            )
-        self.encoder = as_trainable_encoder(model, processing_class)
-        self.forward_options = cast(TorchModule, self.encoder.backend).forward_options(self.encoder.choose_prompt())
-        self.objective = objective = objective or _pair_objective(self.encoder, train_dataset, loss, args)
+        self._pairs, self._given_loss, self._tokenizer = train_dataset, loss, processing_class
+        self.model_init = model_init
+        if model_init is None:
+            self._open_encoder(cast(TrainableModel, model))
+        else:
+            set_seed(args.seed)
+            self.call_model_init()
+        self.training_objective = objective = objective or self._pair_objective()
         self.evaluator = evaluator
         super().__init__(
             self.encoder.model,
@@ -148,13 +157,33 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             callbacks=callbacks,
             optimizers=optimizers,
         )
-        self.eval_dataset = eval_dataset
+        self.eval_dataset, self.model_init = eval_dataset, model_init
         if any(True for _ in objective.parameters()):
             if args.world_size > 1:
                 raise UsageError("a loss with weights can only be trained in one process", remedy="start one process")
-            self.add_callback(_AfterUpdate(objective))
-        objective.to(args.device)
-        if isinstance(objective, PairObjective):
+            self.add_callback(_AfterUpdate(self))
+        self._settle_objective()
+
+    def _open_encoder(self, model: TrainableModel) -> None:
+        """Make the encoder of a training from whatever the user gave."""
+        if isinstance(model, str) and model in ENCODERS:
+            pairs = [] if self._pairs is None else self._pairs
+            model, self._tokenizer = make_untrained_encoder(model, pairs, self._tokenizer, seed=self.args.seed)
+        self.encoder = as_trainable_encoder(model, self._tokenizer)
+        self.forward_options = cast(TorchModule, self.encoder.backend).forward_options(self.encoder.choose_prompt())
+
+    def _pair_objective(self) -> PairObjective:
+        """Make the objective of the pairs, which are encoded once, with the initial weights of the loss."""
+        loss = copy.deepcopy(self._given_loss) if self.model_init is not None else self._given_loss
+        objective = _pair_objective(self.encoder, self._pairs, loss, self.args)
+        self._pairs = objective.collator.pairs
+        return objective
+
+    def _settle_objective(self) -> None:
+        """Move the objective to the device, and choose between sparse and dense gradients."""
+        args = self.args
+        self.training_objective.to(args.device)
+        if isinstance(self.training_objective, PairObjective):
             self.sparse_gradients = (
                 hasattr(self.model, "sparse_gradients")
                 and isinstance(self.optimizer, type(None) | RowAdam | torch.optim.SparseAdam)
@@ -162,10 +191,27 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             )
             self._set_sparse_gradients(self.sparse_gradients)
 
+    def call_model_init(self, trial: Any = None) -> nn.Module:
+        """Make the encoder of a training by `model_init`."""
+        previous = getattr(self, "encoder", None)
+        self._open_encoder(super().call_model_init(trial))
+        if previous is not None and previous.tokenizer.get_vocab() != self.encoder.tokenizer.get_vocab():
+            what = "model_init returned a model with another tokenizer than before"
+            raise UsageError(what, remedy="make a trainer for each tokenizer")
+        return self.encoder.model
+
+    def _hp_search_setup(self, trial: Any) -> None:
+        """Take over the arguments of a trial; a new model needs a new objective."""
+        super()._hp_search_setup(trial)
+        if self.model_init is not None:
+            self.training_objective = self._pair_objective()
+            self.set_batches(self.training_objective.batches, self.training_objective.collate)
+            self._settle_objective()
+
     @property
     def loss(self) -> nn.Module:
         """The loss of pairs, or the objective that replaces it."""
-        return getattr(self.objective, "loss", self.objective)
+        return getattr(self.training_objective, "loss", self.training_objective)
 
     @property
     def tokenizer(self) -> Any:
@@ -187,7 +233,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
         """Compute the mean loss of a batch, and with `return_outputs` its embeddings."""
-        loss, vectors = self.objective.compute(self, model, inputs)
+        loss, vectors = self.training_objective.compute(self, model, inputs)
         return (loss, vectors) if return_outputs else loss
 
     def embed(self, model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
@@ -210,7 +256,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Make Adam, over rows if gradients are sparse, or the optimizer that the arguments name."""
-        is_given, own_weights = self.optimizer is not None, list(self.objective.parameters())
+        is_given, own_weights = self.optimizer is not None, list(self.training_objective.parameters())
         optimizer = super().create_optimizer(model)
         if own_weights and not is_given:
             optimizer.add_param_group({"params": own_weights})
@@ -223,7 +269,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
         try:
             self._set_sparse_gradients(self.sparse_gradients)
-            self.objective.begin()
+            self.training_objective.begin()
             result = super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
         finally:
             # The user may go on with an optimizer that does not support sparse gradients.
@@ -250,6 +296,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     ) -> dict[str, float]:
         """Score the model and report the result; without an evaluator and pairs return no scores."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
+        if isinstance(pairs, str) and isinstance(self.eval_dataset, Mapping) and pairs in self.eval_dataset:
+            pairs = self.eval_dataset[pairs]
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
             if pairs is not None:
@@ -258,12 +306,13 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
                 scores |= score_encoder(self.evaluator, encoder)
         if not scores:
             return {}
-        if self.criterion not in scores:
+        if self.criterion not in scores and eval_dataset is None:
             what = f"the weights are chosen by `{self.criterion}`, but the scores are {', '.join(scores)}"
             raise UsageError(what, remedy="name one of them as metric_for_best_model")
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
-        return self.report_scores(metrics, f"{what}: dev score {scores[self.criterion]:.2f}")
+        main = scores.get(self.criterion, next(iter(scores.values())))
+        return self.report_scores(metrics, f"{what}: dev score {main:.2f}")
 
     def scores(self) -> list[dict[str, float]]:
         """List the scores of each evaluation: `epoch` (0 = untrained), `step` and the scores by name."""
@@ -316,14 +365,14 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
-        self.objective.load(Path(resume_from_checkpoint))
+        self.training_objective.load(Path(resume_from_checkpoint))
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         if self.args.should_save:
             # First, because the state file, which marks a checkpoint as complete, must be written last.
-            folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
+            folder = Path(self._get_output_dir(trial)) / f"checkpoint-{self.state.global_step}"
             folder.mkdir(parents=True, exist_ok=True)
-            self.objective.save(folder)
+            self.training_objective.save(folder)
         super()._save_checkpoint(model, trial)
 
 
@@ -362,7 +411,21 @@ def score_cosines(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics
     cosines = (first * second).sum(1)
     measure = average_precision if column == rows.label else pearson
     more = {} if compute_metrics is None else compute_metrics(EvalPrediction(cosines, grades))
-    return {DEV_SCORE: 100 * float(measure(cosines, grades)), **more}
+    named = {name.removeprefix("eval_"): value for name, value in more.items()}
+    return {DEV_SCORE: 100 * float(measure(cosines, grades)), **named}
+
+
+def _check_sources(model: Any, model_init: Any, objective: Any, optimizers: Any, data_collator: Any) -> None:
+    """Refuse arguments of transformers' Trainer that do not fit each other or this trainer."""
+    rules = (
+        ((model is None) == (model_init is None), "give model or model_init, and not both"),
+        (model_init and objective, "an objective cannot be made anew for each model of model_init: give pairs"),
+        (model_init and optimizers != (None, None), "optimizers are for a single model: leave model_init out"),
+        (data_collator, "data_collator has no use here: the objective makes the batches (Objective.collate)"),
+    )
+    for is_wrong, message in rules:
+        if is_wrong:
+            raise UsageError(f"EncoderTrainer: {message}")
 
 
 def _pair_objective(
@@ -395,10 +458,10 @@ def _pair_objective(
 class _AfterUpdate(TrainerCallback):
     """Clears the gradients of the objective after each update, and notifies it."""
 
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
+    def __init__(self, trainer: EncoderTrainer) -> None:
+        self.trainer = trainer
 
     def on_optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Clear the gradients and notify the objective."""
-        self.objective.zero_grad()
-        self.objective.after_update()
+        self.trainer.training_objective.zero_grad()
+        self.trainer.training_objective.after_update()

@@ -133,13 +133,14 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
     from .onnx_graphs import compute_embeddings
-    from .token_weights import center_embeddings, weight_tokens_by_frequency
+    from .token_weights import center_embeddings, find_frequency_weight, weight_tokens_by_frequency
 
     sentences = list(chain.from_iterable(lines_of_file(Path(path)) if (path := settings.sentences) else []))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     encoder = model.base_model
-    _check(settings, source, model.config, encoder.config.model_type)
+    earlier_weight = find_frequency_weight(source)
+    _check(settings, source, model.config, encoder.config.model_type, earlier_weight)
     if (
         settings.sentences
         and settings.changes_table
@@ -157,6 +158,8 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     lowest = 1.0 if before is None else float(compute_cosines(before, compute_embeddings(encoder)).min(initial=1.0))
     results: dict[str, Any] = {"lowest_cosine": lowest}
+    if (weight := settings.frequency_weight or earlier_weight) is not None:
+        results["frequency_weight"] = weight
     staging = artefact.staging
     if settings.format == "json":
         write_json(staging / "classifier.json", _plain_head(source, model))
@@ -179,12 +182,18 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     return results
 
 
-def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: str) -> None:
+def _check(
+    settings: ExportSettings, source: Path, config: Any, encoder_type: str, earlier_weight: float | None
+) -> None:
     """Refuse what cannot be exported as the settings say."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
     if settings.changes_table and encoder_type != "avg":
         problem = f"--frequency-weight and --center are for averages of one table, not for type {encoder_type}"
         raise UsageError(problem, remedy="leave them out")
+    if settings.frequency_weight is not None and earlier_weight is not None:
+        problem = f"--frequency-weight: an earlier export has weighted the tokens already, with {earlier_weight}"
+        remedy = "give the encoder that was exported, or leave --frequency-weight out"
+        raise ModelError(problem, path=source, remedy=remedy)
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
         raise UsageError(
             f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}",

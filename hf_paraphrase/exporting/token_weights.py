@@ -8,10 +8,13 @@ a / (a + p). Mu and Viswanath (2018) subtract the mean vector. Both change the t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
 
 
@@ -31,6 +34,17 @@ def weight_tokens_by_frequency(
     counts = SentenceEncoder(model, tokenizer).token_ids(sentences).counts(len(table))
     frequencies = torch.from_numpy(counts / counts.sum()).to(table)
     table.mul_((constant / (constant + frequencies))[:, None])
+
+
+def find_frequency_weight(folder: Path) -> Any:
+    """Return the constant a by which an earlier export weighted the tokens of a folder; None without one."""
+    for name in (PROVENANCE, SOURCE_PROVENANCE):
+        record = read_provenance(folder, name)
+        settings = record.get("settings", {}) if str(record.get("command")).endswith("export") else {}
+        constant = record.get("results", {}).get("frequency_weight") or settings.get("frequency_weight")
+        if constant is not None:
+            return constant
+    return None
 
 
 @torch.no_grad()

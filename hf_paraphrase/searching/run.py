@@ -177,7 +177,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
 
     def open_corpus(self, source: str | None) -> SentenceCorpus:
         """Open sentences that are added, removed or indexed."""
-        return SentenceCorpus(Path(str(source)), self.columns, self.split, **self.format_options())
+        return SentenceCorpus(source, self.columns, self.split, **self.format_options())
 
     def artefact(self, inputs: Sequence[str | Path | None]) -> Artefact:
         """Start the output folder; inputs that are None are left out."""
@@ -288,7 +288,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     """Find the neighbours of each query, and log at the end how many queries have none."""
     queries = settings.query
     if settings.query_file is not None:
-        queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
+        queries = [text or "" for block in SentenceCorpus(settings.query_file).blocks() for text in block]
     without = 0
     options = {name: getattr(settings, name) for name in (*_SEARCH_OPTIONS, "batch_size")}
     hits = index.search(queries, settings.top_k, filters=settings.filter, **options)
@@ -308,7 +308,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
 
 
 def _mine(settings: SearchSettings) -> Searched:
-    index, source = _open(settings), Path(str(settings.index or settings.corpus))
+    index, source = _open(settings), to_path(str(settings.index or settings.corpus))
     with settings.artefact([source, settings.model]) as artefact:
         pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
 

@@ -13,7 +13,7 @@ import socket
 import socketserver
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hmac import compare_digest
 from http import HTTPStatus
@@ -29,22 +29,24 @@ import numpy as np
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.provenance import read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..errors import InputError, UsageError, choice_of
+from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..text.normalization import is_blank
-from ..tokenization.fast_tokenize import list_of_texts
+from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import DeviceSettings
+from ..vectors.similarity import unit_rows
 from .index import SearchIndex
 from .request_batches import RequestEncoder
+from .request_body import MAX_TEXTS, Json, list_texts, read_count, read_keys
+from .token_arrays import ArrayReader, list_token_arrays, open_array_reader
 
 HOST = "127.0.0.1"
 API_KEY = "HF_PARAPHRASE_API_KEY"
 MAX_BODY = 4 << 20
-MAX_TEXTS, MAX_NEIGHBOURS = 2048, 1000
+MAX_NEIGHBOURS = 1000
 _MAX_DISCARDED = 256 << 20
 _SECONDS_TO_FINISH = 30
-Json = dict[str, Any]
 
 
 @dataclass(kw_only=True)
@@ -63,6 +65,11 @@ class ServeSettings(DeviceSettings):
     index: str | None = setting("an index folder made by search, for /search", None, path=True)
     host: str = setting("the address to listen on; 0.0.0.0 also accepts requests from other machines", HOST)
     port: int = setting("the port; 0 chooses a free one", 8000, at_least=0, at_most=65_535)
+    token_arrays: str | None = setting(
+        "accept token ids as input of /v1/embeddings, as LangChain's OpenAIEmbeddings sends them: model = ids of the "
+        "encoder's own tokenizer, or the name of the clients' encoding of tiktoken, e.g. cl100k_base",
+        None,
+    )
     writable: bool = setting("accept /add and /remove, which change the index", False, only_with="index")
     allowed_host: list[str] = setting(
         "host names that requests may use, in addition to localhost and --host; * accepts all", []
@@ -87,6 +94,7 @@ class Service:
         writable: Whether `/add` and `/remove` are allowed.
         api_key: The bearer token that requests need; None for no token.
         allowed_hosts: Accepted values of the header `Host`, without the port; None for all.
+        array_reader: Reads token ids as input of `/v1/embeddings`; None refuses them.
     """
 
     def __init__(
@@ -98,9 +106,10 @@ class Service:
         writable: bool = False,
         api_key: str | None = None,
         allowed_hosts: Collection[str] | None = None,
+        array_reader: ArrayReader | None = None,
     ) -> None:
         self._encoder, self._name, self._index, self._writable = encoder, name, index, writable
-        self.api_key, self.allowed_hosts = api_key, allowed_hosts
+        self.api_key, self.allowed_hosts, self._array_reader = api_key, allowed_hosts, array_reader
         self._counts: Counter[tuple[str, int]] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._counts_lock = Lock()
@@ -158,18 +167,25 @@ class Service:
         put before each text.
         """
         keys = ("model", "dimensions", "encoding_format", "user", "input_type", "prompt_name", "prompt")
-        given = _read(body, "input", *keys)
+        given = read_keys(body, "input", *keys)
         self.model(given["model"])
-        texts, task, size = given["input"], given["input_type"], self._encoder.dimension
-        dimensions = _read_count("dimensions", given["dimensions"], size, size)
+        texts, task, size = self._read_input(given["input"]), given["input_type"], self._encoder.dimension
+        dimensions = read_count("dimensions", given["dimensions"], size, size)
         if given["encoding_format"] not in (None, "float", "base64"):
             raise UsageError(f"encoding_format is {given['encoding_format']!r}, not float or base64")
         if task not in (None, "query", "document"):
             raise UsageError(f"input_type is {task!r}, not query or document")
         encoder = self._encoder if task is None else self._encoder.for_task(task)
         prompt = encoder.choose_prompt(given["prompt"], given["prompt_name"])
-        vectors, num_tokens = self._requests.encode(texts, task=task, prompt=prompt, truncate_dim=dimensions)
-        vectors[[is_blank(text) for text in texts]] = 0.0
+        if isinstance(texts, TokenIds):
+            if prompt:
+                raise UsageError("a prompt cannot be put before token ids: send texts")
+            with self._lock:
+                vectors = unit_rows(encoder.encode_token_ids(texts)[:, :dimensions])
+            num_tokens = len(texts.ids)
+        else:
+            vectors, num_tokens = self._requests.encode(texts, task=task, prompt=prompt, truncate_dim=dimensions)
+            vectors[[is_blank(text) for text in texts]] = 0.0
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
         embeddings: list[Any] = vectors.tolist()
@@ -179,12 +195,22 @@ class Service:
         usage = {"prompt_tokens": num_tokens, "total_tokens": num_tokens}
         return {"object": "list", "data": data, "model": self._name, "usage": usage}
 
+    def _read_input(self, value: Any) -> TokenIds | list[str]:
+        if (arrays := list_token_arrays(value)) is None:
+            return list_texts("input", value)
+        if self._array_reader is None:
+            what = "input has token ids: send texts (LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False))"
+            raise UsageError(f"{what}, or start the server with --token-arrays")
+        if len(arrays) > MAX_TEXTS:
+            raise UsageError(f"input has {len(arrays):,} arrays, more than {MAX_TEXTS:,}")
+        return self._array_reader(arrays)
+
     def search(self, body: Json) -> Json:
         """Find the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
         index = self._opened_index()
-        options = _read(body, "query", "top_k", "filter", "hybrid", "snippets", "prompt_name", "prompt")
+        options = read_keys(body, "query", "top_k", "filter", "hybrid", "snippets", "prompt_name", "prompt")
         queries, filters = options.pop("query"), options.pop("filter") or ()
-        k = _read_count("top_k", options.pop("top_k"), 10, MAX_NEIGHBOURS)
+        k = read_count("top_k", options.pop("top_k"), 10, MAX_NEIGHBOURS)
         with self._lock:
             index.refresh()
             hits = list(index.search(queries, k, filters=filters, **options))
@@ -198,8 +224,8 @@ class Service:
     def add(self, body: Json) -> Json:
         """Add `sentences` to the index, perhaps with `ids` and other `columns`; rows of these ids are replaced."""
         index = self._opened_index(to_change=True)
-        given = _read(body, "sentences", "ids", "columns", "unique")
-        sentences = _list_texts("sentences", given.pop("sentences"))
+        given = read_keys(body, "sentences", "ids", "columns", "unique")
+        sentences = list_texts("sentences", given.pop("sentences"))
         if not all(isinstance(values, list) for values in (given["columns"] or {}).values()):
             raise UsageError("columns must be an object of lists")
         with self._lock:
@@ -212,7 +238,7 @@ class Service:
     def remove(self, body: Json) -> Json:
         """Remove rows by `sentences`, by `ids` and by `filter`, as far as they are given."""
         index = self._opened_index(to_change=True)
-        given = {name: value or [] for name, value in _read(body, "sentences", "ids", "filter").items()}
+        given = {name: value or [] for name, value in read_keys(body, "sentences", "ids", "filter").items()}
         if not any(given.values()):
             raise UsageError("give sentences, ids (a list) or filter")
         with self._lock:
@@ -225,57 +251,6 @@ class Service:
         if to_change and not self._writable:
             raise RequestError(HTTPStatus.FORBIDDEN, "the index is read only: start the server with --writable")
         return self._index
-
-
-_TYPES: dict[str, tuple[type, str]] = {
-    "ids": (list, "a list"),
-    "columns": (dict, "an object of lists"),
-    **dict.fromkeys(("hybrid", "snippets", "unique"), (bool, "true or false")),
-    **dict.fromkeys(("prompt_name", "prompt"), (str, "a text")),
-}
-
-
-def _read(body: Json, *names: str) -> Json:
-    """Return the values of these keys, None for missing ones; texts become lists.
-
-    Other keys are refused: an ignored filter would return what it should hide.
-    """
-    if unknown := [name for name in body if name not in names]:
-        raise UsageError(f"unknown key {unknown[0]!r}: {choice_of(unknown[0], names)}")
-    values = {name: body.get(name) for name in names}
-    for name, value in values.items():
-        expected, described = _TYPES.get(name, (object, ""))
-        if name in ("input", "query") or (name in ("sentences", "filter") and value):
-            values[name] = _list_texts(name, value)
-        elif value is not None and not isinstance(value, expected):
-            raise UsageError(f"{name} is {value!r:.80}, not {described}")
-    for name in ("prompt_name", "prompt"):
-        if values.get(name) is not None:
-            _list_texts(name, values[name])  # refuses half a character
-    if None not in (values.get("prompt_name"), values.get("prompt")):
-        raise UsageError("give prompt_name or prompt, not both")
-    return values
-
-
-def _list_texts(name: str, value: Any) -> list[str]:
-    if value == [] or not isinstance(value, str | list):
-        raise UsageError(f"{name} must be a text or a list of texts, and not empty")
-    if isinstance(value, list) and len(value) > MAX_TEXTS:
-        raise UsageError(f"{name} has {len(value):,} texts, more than {MAX_TEXTS:,}")
-    if isinstance(value, list) and isinstance(value[0], int | list):
-        what = f"{name} has token ids, which another tokenizer made: send texts"
-        raise UsageError(f"{what} (LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False))")
-    try:
-        return list_of_texts(value)
-    except TypeError as error:
-        raise UsageError(f"{name}: {error}") from error
-
-
-def _read_count(name: str, value: Any, default: int, most: int) -> int:
-    value = default if value is None else value
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise UsageError(f"{name} is {value!r}, not a whole number from 1 to {most:,}")
-    return value
 
 
 class Server(ThreadingHTTPServer):
@@ -328,18 +303,27 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     _started = 0.0
 
+    def handle_one_request(self) -> None:
+        """Answer the next request of the connection."""
+        with ExitStack() as self._request:
+            super().handle_one_request()
+
+    def parse_request(self) -> bool:
+        """Count the request from its first line on: after `100 Continue` the client sends the body."""
+        self._request.enter_context(self.server.answering())
+        return super().parse_request()
+
     def do_GET(self) -> None:
         self._started = perf_counter()
-        with self.server.answering():
-            try:
-                self._send(HTTPStatus.OK, self._answer(self._body()))
-            except UsageError as error:
-                self.send_error(getattr(error, "status", HTTPStatus.BAD_REQUEST), str(error))
-            except OSError:
-                self.close_connection = True  # the client has gone, or sends nothing
-            except Exception as error:
-                log(f"{self.path}: {type(error).__name__}: {error}")
-                self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server, which is in its log")
+        try:
+            self._send(HTTPStatus.OK, self._answer(self._body()))
+        except UsageError as error:
+            self.send_error(getattr(error, "status", HTTPStatus.BAD_REQUEST), str(error))
+        except OSError:
+            self.close_connection = True  # the client has gone, or sends nothing
+        except Exception as error:
+            log(f"{self.path}: {type(error).__name__}: {error}")
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server, which is in its log")
 
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
@@ -467,4 +451,5 @@ def _service(settings: ServeSettings) -> Service:
         writable=settings.writable,
         api_key=os.environ.get(API_KEY) or None,
         allowed_hosts=None if is_public or "*" in hosts else hosts,
+        array_reader=open_array_reader(settings.token_arrays, encoder) if settings.token_arrays else None,
     )

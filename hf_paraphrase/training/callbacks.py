@@ -76,18 +76,18 @@ def log_of_steps(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 class EpochOfBatches(TrainerCallback):
-    """Sets the epoch (from 0) of a sampler when an epoch begins or resumes; an epoch has `updates` updates.
+    """Sets the epoch (from 0) of a sampler when an epoch begins or resumes; an epoch has `updates()` updates.
 
     accelerate does not pass the epoch through the wrappers of a sampler after a resume or with several processes.
     """
 
-    def __init__(self, set_epoch: Callable[[int], None], updates: int) -> None:
+    def __init__(self, set_epoch: Callable[[int], None], updates: Callable[[], int]) -> None:
         self.set_epoch = set_epoch
         self.updates = updates
 
     def on_epoch_begin(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         """Set the epoch."""
-        self.set_epoch(state.global_step // self.updates)
+        self.set_epoch(state.global_step // self.updates())
 
 
 class LastStep(TrainerCallback):

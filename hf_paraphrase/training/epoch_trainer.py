@@ -134,23 +134,26 @@ class EpochTrainer(Trainer):
         report: Callable[[str], None] | None = None,
         **options: Any,
     ) -> None:
-        self.batches = batches
         self.report = report
-        if args.dataloader_drop_last:
-            batches.leave_out_last()
         self.is_scored = args.settle_evaluation(dev_size is not None, f"eval_{self.criterion}")
         take_one_gpu(args)
         super().__init__(
             model=model,
             args=args,
             data_collator=collate,
-            train_dataset=PairItems(batches.size),
             # The Trainer calls `evaluate` only with a data set; `evaluate` reads the dev set itself.
             eval_dataset=None if dev_size is None else PairItems(dev_size),
             **options,
         )
+        self.set_batches(batches, collate)
         keep_standard_output(self)
-        self.add_callback(EpochOfBatches(self.begin_epoch, self.updates_of_epoch))
+        self.add_callback(EpochOfBatches(self.begin_epoch, lambda: self.updates_of_epoch))
+
+    def set_batches(self, batches: EpochBatches, collate: Callable[..., dict[str, Tensor]]) -> None:
+        """Train on these batches from now on."""
+        if self.args.dataloader_drop_last:
+            batches.leave_out_last()
+        self.batches, self.data_collator, self.train_dataset = batches, collate, PairItems(batches.size)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Return the batches of this process; see :class:`~.batches.EpochBatches`."""

@@ -70,7 +70,7 @@ class TranslationTrainer(Seq2SeqTrainer):
             train_dataset=PairItems(len(bitext)),
             eval_dataset=dev,
             processing_class=tokenizer,
-            callbacks=[LastStep(), EpochOfBatches(self.batches.set_epoch, updates)],
+            callbacks=[LastStep(), EpochOfBatches(self.batches.set_epoch, lambda: updates)],
         )
         # Seq2SeqTrainer has no argument for it.
         self.optimizer_cls_and_kwargs = optimizer

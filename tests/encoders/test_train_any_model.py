@@ -175,7 +175,7 @@ def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog
 def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, names):
     data = [dict(zip(names, (f"a{n} x", f"b{n} x", f"a{n + 6} x"), strict=True)) for n in range(6)]
     trainer = EncoderTrainer("avg", arguments(tmp_path), Dataset.from_list(data))
-    batch = trainer.objective.collate([(0, pair) for pair in range(6)])
+    batch = trainer.training_objective.collate([(0, pair) for pair in range(6)])
     assert len(batch["input_ids"]) == 18 and batch["pairs"] == 6
 
 
@@ -183,7 +183,7 @@ def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negati
     lines = [{"query": "a1", "pos": ["b1", "b2"], "neg": ["a5", "a6"]}, {"query": "a2", "pos": ["b3"], "neg": []}]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     trainer = EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.jsonl"))
-    pairs = trainer.objective.collator.pairs
+    pairs = trainer.training_objective.collator.pairs
     assert len(pairs) == 3 and pairs.negative_offsets.tolist() == [0, 2, 4, 4]
     with pytest.raises(InputError, match="the columns are text"):
         (tmp_path / "pairs.txt").write_text("a\tb\n")

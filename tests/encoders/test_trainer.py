@@ -40,7 +40,7 @@ def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tm
 def test_negatives_are_chosen_without_dropout(tmp_path, data):
     model = make(dropout=0.9)
     trainer = trainer_of(tmp_path, data, model)
-    batch = trainer.objective.collate([(0, pair) for pair in range(10)])
+    batch = trainer.training_objective.collate([(0, pair) for pair in range(10)])
     tokens = {name: batch[name] for name in ("input_ids", "attention_mask")}
     model.eval()
     clean = model(**tokens).pooler_output
@@ -51,7 +51,7 @@ def test_negatives_are_chosen_without_dropout(tmp_path, data):
 
 def test_regularisation_adds_its_gradient(tmp_path, data):
     plain = trainer_of(tmp_path / "a", data, make("lstm"))
-    batch = plain.objective.collate([(0, pair) for pair in range(10)])
+    batch = plain.training_objective.collate([(0, pair) for pair in range(10)])
     strong = trainer_of(tmp_path / "b", data, make("lstm"), lambda_c=0.1, lambda_w=0.2)
     with torch.no_grad():
         for trainer in (plain, strong):

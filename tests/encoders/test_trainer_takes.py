@@ -9,15 +9,18 @@ from datasets import Dataset
 from tiny_training import arguments, make, rows_of, sides
 from torch import nn
 from transformers import TrainingArguments
+from transformers.trainer_utils import HPSearchBackend
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, encode_pairs
 from hf_paraphrase.encoders.negatives import NO_NEGATIVE
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.train import make_trainer_arguments
 from hf_paraphrase.encoders.train_settings import EncoderSettings
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def test_every_source_gives_the_same_pairs(tmp_path, rows, tokenizer):
     found = []
     for source in sources:
         trainer = EncoderTrainer(make(), arguments(tmp_path), source, tokenizer)
-        found.append(trainer.objective.collator.pairs.tokens.tolist())
+        found.append(trainer.training_objective.collator.pairs.tokens.tolist())
     assert all(found[0] == other for other in found[1:])
 
 
@@ -107,7 +110,7 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
     for mega in (1, 3):
         loss, settings = Everything(), {"num_train_epochs": 1, "mega_batch_size": mega}
         trainer = train(tmp_path / str(mega), make(), labelled, tokenizer, loss, settings=settings)
-        assert len(trainer.objective.collator.pairs) == 47
+        assert len(trainer.training_objective.collator.pairs) == 47
         vectors, negatives, labels = loss.seen[0]
         assert len(vectors) >= 20 == len(negatives) and labels.shape == (10,) and (mega > 1 or len(vectors) == 20)
         assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NO_NEGATIVE)).all()
@@ -163,3 +166,120 @@ def test_schedule_and_steps_of_train_encoder_reach_the_trainer(tmp_path):
         assert args.lr_scheduler_type == expected and args.get_warmup_steps(100) == 10 and args.weight_decay == 0.01
         assert (args.logging_steps, args.eval_steps, args.save_steps) == (2, 5, 5)
         assert {args.logging_strategy, args.eval_strategy, args.save_strategy} == {"steps"}
+
+
+# ----- model_init and data_collator
+
+
+def weights_of(trainer):
+    return {name: value.clone() for name, value in trainer.model.state_dict().items()}
+
+
+def assert_equal(first, second):
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        torch.testing.assert_close(value, second[name], atol=0, rtol=0)
+
+
+def graded_of(rows):
+    return [{**row, "score": float(number % 4)} for number, row in enumerate(rows[:12])]
+
+
+@pytest.mark.parametrize("kind", ["avg", "gru"])
+def test_model_init_trains_each_time_as_a_plain_trainer_trains_once(tmp_path, rows, tokenizer, kind):
+    dev = {"eval_dataset": graded_of(rows)}
+    plain = train(tmp_path / "plain", make(kind), rows, tokenizer, **dev)
+    trainer = EncoderTrainer(
+        args=arguments(tmp_path / "made"),
+        train_dataset=iter(rows),
+        processing_class=tokenizer,
+        model_init=lambda: make(kind),
+        **dev,
+    )
+    for _ in range(2):
+        trainer.train()
+        assert_equal(weights_of(trainer), weights_of(plain))
+        assert trainer.encoder.model is trainer.model and trainer.scores() == plain.scores()
+
+
+def test_a_trial_changes_arguments_batches_and_the_loss(tmp_path, rows, tokenizer, monkeypatch):
+    trial = {"learning_rate": 0.05, "per_device_train_batch_size": 7, "num_train_epochs": 3, "margin": 0.9}
+    settings = {"gradient_accumulation_steps": 2}
+    dev = {"eval_dataset": graded_of(rows)}
+    plain = train(tmp_path / "plain", make(), rows, tokenizer, settings={**settings, **trial}, **dev)
+    seen = []
+
+    def model_init(trial):
+        seen.append(trial)
+        return make()
+
+    args = arguments(tmp_path / "made", **settings)
+    trainer = EncoderTrainer(args=args, train_dataset=rows, processing_class=tokenizer, model_init=model_init, **dev)
+    # What `hyperparameter_search` does for each trial, without one of its packages.
+    trainer.hp_search_backend, trainer.objective = HPSearchBackend.WANDB, None
+    trainer.compute_objective = lambda scores: scores["eval_dev_mean"]
+    monkeypatch.setattr(trainer, "_get_output_dir", lambda trial: f"{args.output_dir}/run-1")
+    trainer.train(trial=dict(trial))
+    assert seen == [None, trial] and args.learning_rate == 0.02
+    assert_equal(weights_of(trainer), weights_of(plain))
+    assert (tmp_path / "made" / "run-1").is_dir() and trainer.scores() == plain.scores()
+
+
+def test_hyperparameter_search_finds_the_trial_with_the_best_score(tmp_path, rows, tokenizer):
+    pytest.importorskip("optuna", reason="pip install optuna")
+    options = {"train_dataset": rows, "processing_class": tokenizer, "eval_dataset": graded_of(rows)}
+    trainer = EncoderTrainer(args=arguments(tmp_path), model_init=lambda: make(), loss=InBatch(), **options)
+    best = trainer.hyperparameter_search(
+        lambda trial: {"learning_rate": trial.suggest_categorical("learning_rate", [1e-9, 0.05])},
+        compute_objective=lambda scores: scores["eval_dev_mean"],
+        direction="maximize",
+        n_trials=3,
+        backend="optuna",
+    )
+    assert best.objective > 0 and best.hyperparameters["learning_rate"] in (1e-9, 0.05)
+
+
+def test_a_loss_with_weights_is_made_anew_with_the_model(tmp_path, rows, tokenizer):
+    plain = train(tmp_path / "plain", make(), rows, tokenizer, loss=InBatch())
+    loss = InBatch()
+    options = {"train_dataset": rows, "processing_class": tokenizer, "loss": loss}
+    trainer = EncoderTrainer(args=arguments(tmp_path / "made"), model_init=lambda: make(), **options)
+    for _ in range(2):
+        trainer.train()
+        assert_equal(weights_of(trainer), weights_of(plain))
+        assert trainer.loss.scale.item() == plain.loss.scale.item() != loss.scale.item() == 10
+
+
+def test_arguments_that_do_not_fit_are_refused_in_one_sentence(tmp_path, rows, tokenizer):
+    given = {"args": arguments(tmp_path), "train_dataset": rows, "processing_class": tokenizer}
+    made, optimizer = make(), torch.optim.SGD(make().parameters(), 0.1)
+    for options, message in (
+        ({}, "give model or model_init, and not both"),
+        ({"model": made, "model_init": make}, "give model or model_init, and not both"),
+        ({"model_init": make, "optimizers": (optimizer, None)}, "optimizers are for a single model"),
+        ({"model": made, "data_collator": list}, "data_collator has no use here: the objective makes the batches"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            EncoderTrainer(**given, **options)
+    other = build_word_level_tokenizer(["other"])
+    models = iter([SentenceEncoder(make(), tokenizer), SentenceEncoder(make(), other)])
+    trainer = EncoderTrainer(args=arguments(tmp_path), train_dataset=rows, model_init=lambda: next(models))
+    with pytest.raises(UsageError, match="model_init returned a model with another tokenizer"):
+        trainer.train()
+
+
+def test_evaluate_names_scores_as_the_trainer_of_transformers_does(tmp_path, rows, tokenizer):
+    graded = graded_of(rows)
+    trainer = EncoderTrainer(
+        make(),
+        arguments(tmp_path, metric_for_best_model="eval_one_spread"),
+        rows,
+        tokenizer,
+        eval_dataset={"one": graded, "other": graded[:6]},
+        compute_metrics=lambda found: {"eval_spread": float(found.label_ids.max())},
+    )
+    scores = trainer.evaluate()
+    assert {"eval_one_spread", "eval_other_spread", "eval_one_dev_mean"} <= scores.keys()
+    # A set by its name, or another set.
+    for given in ("other", graded[:6]):
+        assert trainer.evaluate(given, metric_key_prefix="test")["test_spread"] == scores["eval_other_spread"]

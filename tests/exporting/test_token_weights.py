@@ -96,3 +96,16 @@ def test_what_cannot_be_weighted_is_refused_in_one_line(tmp_path, capfd, flags, 
     assert main([*words, *flags]) == 2
     error = capfd.readouterr().err
     assert message in error and "Traceback" not in error and not (tmp_path / "out").exists()
+
+
+def test_tokens_are_not_weighted_twice(exported, tmp_path, capfd):
+    _, weighted = exported("--frequency-weight", str(CONSTANT))
+    words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "sentences.txt")]
+    # The record outlives a further export and a copy.
+    assert main([*words, "--model", str(tmp_path / "out"), "--output", str(tmp_path / "half"), "--center"]) == 0
+    weighted.save_pretrained(tmp_path / "copy")
+    for name in ("out", "half", "copy"):
+        given = ["--model", str(tmp_path / name), "--output", str(tmp_path / "again"), "--frequency-weight", "0.1"]
+        assert main([*words, *given]) == 2
+        assert "an earlier export has weighted the tokens already, with 0.1" in capfd.readouterr().err
+        assert not (tmp_path / "again").exists()

@@ -5,11 +5,13 @@ import pickle
 import random
 import shutil
 
+import fsspec
 import numpy as np
 import pytest
 import torch
 from tiny_encoders import write_average
 
+from hf_paraphrase import encode, search
 from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
@@ -181,3 +183,25 @@ def test_a_damaged_index_is_refused(approximate, tmp_path, change, message):
     change(tmp_path / "copy")
     with pytest.raises(HfParaphraseError, match=message):
         next(SearchIndex(tmp_path / "copy").search("w1"))
+
+
+def test_a_corpus_and_queries_at_a_url_are_read_like_local_ones(model, tmp_path):
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/texts/lines.txt", b"w1 w2\nw3\n")
+    memory.pipe("/texts/rows.csv", b"text,year\nw4,2020\n")
+    memory.pipe("/texts/more/train.csv", b"text,year\nw5,2021\n")
+    output = str(tmp_path / "index")
+    search(model=str(model), corpus="memory://texts/lines.txt", output=output)
+    search(index=output, add="memory://texts/rows.csv")
+    search(index=output, add="memory://texts/more")
+    found = dict(search(index=output, query_file="memory://texts/lines.txt", top_k=9).neighbours)
+    assert {hit.sentence for hit in found["w3"]} == {"w1 w2", "w3", "w4", "w5"}
+    search(index=output, remove="memory://texts/lines.txt")
+    assert len(SearchIndex(output)) == 2
+    search(corpus="memory://texts/lines.txt", model=str(model), mine=True, threshold=0.01, output=str(tmp_path / "m"))
+    with pytest.raises(InputError, match="no such file") as error:
+        search(model=str(model), corpus="memory://texts/none.txt", query=["w1"])
+    assert str(error.value.path) == "memory://texts/none.txt"
+    encode(input="memory://texts/lines.txt", model=str(model), output=str(tmp_path / "v.npy"))
+    expected = SentenceEncoder.from_pretrained(model).encode(["w1 w2", "w3"])
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)

@@ -22,7 +22,8 @@ import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching.index import SearchIndex, build_index
-from hf_paraphrase.searching.server import MAX_BODY, MAX_TEXTS, Service, running
+from hf_paraphrase.searching.request_body import MAX_TEXTS
+from hf_paraphrase.searching.server import MAX_BODY, Service, running
 
 WORDS = [f"w{number}" for number in range(30)]
 CORPUS = pa.table(
@@ -328,8 +329,10 @@ def test_prompts_of_queries_and_documents_are_followed(encoder, tmp_path):
     [
         ("/search", {"query": "w1", "filters": "id=a"}, "unknown key 'filters': did you mean filter?"),
         ("/v1/embeddings", {"input": "w1", "dimension": 2}, "did you mean dimensions?"),
-        ("/v1/embeddings", {"input": [[1, 2], [3]]}, "token ids, which another tokenizer made"),
-        ("/v1/embeddings", {"input": [1, 2]}, "check_embedding_ctx_length=False"),
+        ("/v1/embeddings", {"input": [[1, 2], [3]]}, "check_embedding_ctx_length=False"),
+        ("/v1/embeddings", {"input": [1, 2]}, "or start the server with --token-arrays"),
+        ("/v1/embeddings", {"input": ["w1", [1, 2]]}, "input: "),
+        ("/search", {"query": [1, 2]}, "query: "),
         ("/search", {"query": []}, "a text or a list of texts, and not empty"),
         ("/search", {"query": "w1", "filter": "id='a"}, "without its closing '"),
         ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),

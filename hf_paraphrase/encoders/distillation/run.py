@@ -116,7 +116,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
     from .texts import described, open_bitexts, read_texts
 
     def corpora(sources: list[str]) -> list[SentenceCorpus]:
-        return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(Path, sources)]
+        return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(to_path, sources)]
 
     texts = read_texts(
         corpora(settings.text),
@@ -177,7 +177,7 @@ def _write(
 
     names = [Path(teacher).resolve().name for teacher in settings.teachers]
     by_language = texts.by_language() if len(texts.names) > 1 else None
-    data = trainer.objective.data
+    data = trainer.training_objective.data
     results: dict[str, Any] = {
         "texts": len(texts),
         "texts_by_language": by_language,

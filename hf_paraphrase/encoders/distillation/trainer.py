@@ -65,7 +65,7 @@ class DistillationTrainer(EncoderTrainer):
     """
 
     args: Any
-    objective: DistillationObjective
+    training_objective: DistillationObjective
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class DistillationTrainer(EncoderTrainer):
             (tables if name.rpartition(".")[2] == TABLE else others).append(parameter)
         if self.letters is not None:
             tables.append(self.letters.table)
-        if self.objective.projection is not None:
-            others.append(self.objective.projection)
+        if self.training_objective.projection is not None:
+            others.append(self.training_objective.projection)
         groups = [
             {"params": parameters, "lr": rate}
             for parameters, rate in ((tables, self.args.learning_rate), (others, self.args.network_learning_rate))

@@ -87,7 +87,7 @@ class QuerySettings(ComparisonSettings):
 
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
         """Encode the sentences with each model in turn; an index exists until the next one is requested."""
-        corpora = [SentenceCorpus(Path(path)) for path in self.text]
+        corpora = [SentenceCorpus(path) for path in self.text]
         build = partial(build_index, keep_repeated=keep_repeated, batch_size=self.batch_size)
         for name, encoder in self.encoders().items():
             sentences = (block for corpus in corpora for block in corpus.blocks())

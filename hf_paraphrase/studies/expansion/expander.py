@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -227,7 +226,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could
         have been (`expandable`). The result is in the output.
     """
-    source, wordnet = Path(str(settings.text or settings.pairs)), find_wordnet(settings.wordnet)
+    source, wordnet = to_path(str(settings.text or settings.pairs)), find_wordnet(settings.wordnet)
     if settings.text is not None:
         corpora = {"train": SentenceCorpus(source)}
     else:

@@ -149,8 +149,8 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.epoch_trainer import EpochTrainingArguments
     from .trainer import SdaeCollator, SdaeTrainer, WordNoise, encode_sentences
 
-    corpora = [SentenceCorpus(Path(path)) for path in settings.text]
-    corpora += [SentenceCorpus(Path(path), settings.columns) for path in settings.pairs]
+    corpora = [SentenceCorpus(path) for path in settings.text]
+    corpora += [SentenceCorpus(path, settings.columns) for path in settings.pairs]
     expander = None
     if settings.wordnet is not None:
         decontaminator = settings.decontaminator()

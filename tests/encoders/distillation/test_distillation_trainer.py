@@ -62,12 +62,12 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     trainer = trainer_of(letters=True, num_train_epochs=2)
     with torch.no_grad():
         trainer.model.embeddings.zero_()
-    data = trainer.objective.data
+    data = trainer.training_objective.data
     data.texts.ids[data.texts.ids == len(tokenizer) - 1] = 2
     trainer.train()
     row = len(tokenizer) - 1
-    buckets, _ = trainer.objective.letters.of_rows(np.array([row]))
-    torch.testing.assert_close(trainer.model.embeddings[row], trainer.objective.letters.table[buckets].sum(0))
+    buckets, _ = trainer.training_objective.letters.of_rows(np.array([row]))
+    torch.testing.assert_close(trainer.model.embeddings[row], trainer.training_objective.letters.table[buckets].sum(0))
     assert trainer.model.embeddings[row].abs().max() > 0.01
 
 
@@ -99,9 +99,9 @@ def test_the_best_weights_are_kept_with_their_letters(trainer_of):
 def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     trainer = trainer_of(size=4, num_train_epochs=10)
     trainer.train()
-    projection = trainer.objective.projection.detach()
+    projection = trainer.training_objective.projection.detach()
     torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
-    data = trainer.objective.data
+    data = trainer.training_objective.data
     found = torch.from_numpy(trainer.encoder.encode_token_ids(long(data.texts)))
     targets = torch.from_numpy(data.targets.take(np.arange(TEXTS)))
     assert torch.cosine_similarity(found @ projection.T, targets).mean() > 0.7
@@ -110,7 +110,7 @@ def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
 def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of):
     trainer = trainer_of(num_train_epochs=2)
     trainer.train()
-    encoder, texts = trainer.encoder, trainer.objective.data.texts
+    encoder, texts = trainer.encoder, trainer.training_objective.data.texts
     lines = ["w1 w2", "w5", "w7 w8 w9 w1"]
     before = encoder.similarity(lines, lines)
     turn_to_principal_axes(encoder, texts)
@@ -137,7 +137,7 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     arguments = on_cpu(DistillationTrainingArguments, tmp_path, **sizes)
     moved, before = [], model.embeddings.detach().clone()
     trainer = DistillationTrainer(model, arguments, data, tokenizer)
-    assert trainer.objective.collate([(0, 0), (0, 1)])["rows"].tolist() == [1, 2, 3, 40]
+    assert trainer.training_objective.collate([(0, 0), (0, 1)])["rows"].tolist() == [1, 2, 3, 40]
     compute = type(trainer).compute_loss
 
     def computed(self, model, inputs, *rest, **options):
