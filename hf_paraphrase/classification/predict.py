@@ -22,6 +22,7 @@ from ..encoders.dev_sets.pair_sets import choose_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
+from ..text.normalization import is_blank
 from ..training.devices import DeviceSettings
 from .labelled_texts import LabelledTexts, read_labelled
 from .scores import compare_classes, compare_scores, format_scores
@@ -106,9 +107,13 @@ def _write_file(path: Path, table: pa.Table) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table.column_names)
     for row in rows:
-        cells = row.values()
-        writer.writerow([json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v for v in cells])
+        writer.writerow(map(_cell, row.values()))
     atomic_write_text(path, buffer.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    """Return a value for CSV; lists and structs become JSON, and dates in them text."""
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
 def _fill_in_training(settings: PredictionSettings, columns: list[str]) -> PredictionSettings:
@@ -153,6 +158,8 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
     if (texts.second is not None) != classifier.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if classifier.model.config.pairs else "single sentences"
         raise InputError(f"the model classifies {wanted}", path=settings.data, remedy="give data as in training")
+    if blank := sum(map(is_blank, texts.first)):
+        log(f"{blank:,} rows have no text: their predictions mean nothing", warning=True)
     names = classifier.class_names
     compared = _select_comparable(texts, None if graded else names)
     right = texts.keep(compared)

@@ -194,7 +194,8 @@ class PairRows:
         values = batch.column(self.score).to_pylist()
         for row, value in enumerate(values):
             if not (isinstance(value, int | float) and 0 <= value <= 1):
-                problem = f"{self.score} {value!r} of `{batch.column(0)[row].as_py()}` is not between 0 and 1"
+                wanted = "between 0 and 1" if isinstance(value, int | float) else "a number, such as 0.5"
+                problem = f"{self.score} {value!r} of `{batch.column(0)[row].as_py()}` is not {wanted}"
                 remedy = f"check the rows from {start + 1} on; 1 is a paraphrase, 0 is not"
                 raise InputError(problem, path=self.path, remedy=remedy)
         return np.array(values, np.float32)

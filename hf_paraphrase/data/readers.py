@@ -318,15 +318,15 @@ class JsonReader(FileReader):
     def _read_schema(self) -> pa.Schema:
         """Read all files once for the keys of all objects and for the types of their values."""
         types: dict[str, pa.DataType] = {}
-        self._texts: set[str] = set()
+        self._texts: dict[str, str] = {}
         for file in self.files:
             objects = self._objects(file)
             while block := list(islice(objects, BATCH_ROWS)):
                 for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
                     values = [value.get(name) for _, value in block]
                     types[name] = _common_type(types.get(name, pa.null()), values)
-                    if str in map(type, values):
-                        self._texts.add(name)
+                    if name not in self._texts and str in (kinds := [*map(type, values)]):
+                        self._texts[name] = f"{file}:{block[kinds.index(str)][0]}"
         return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -357,6 +357,7 @@ class JsonReader(FileReader):
     def _fits(self, entry: tuple[int, Mapping[str, Any]], schema: pa.Schema, file: Any) -> bool:
         """Return whether the values of an object have the types of the columns; report any other value."""
         for name in schema.names:
+            remedy = "fix the line"
             try:
                 self._arrays([entry], pa.schema([schema.field(name)]))
             except UnicodeEncodeError:
@@ -364,9 +365,11 @@ class JsonReader(FileReader):
             except pa.ArrowException:
                 problem = f"`{name}` is not {'text' if name in self._texts else schema.field(name).type}"
                 problem += f": {sanitize_line(json.dumps(entry[1].get(name)), 60)}"
+                if name in self._texts:
+                    remedy = f"give values of one type: the first text is in {self._texts[name]}"
             else:
                 continue
-            self.errors.handle(problem, to_path(file), entry[0], "fix the line")
+            self.errors.handle(problem, to_path(file), entry[0], remedy)
             return False
         return True
 

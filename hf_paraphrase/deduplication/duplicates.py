@@ -101,6 +101,7 @@ def find_duplicates(
     new = np.flatnonzero((same == rows) & (keys != 0))
     contrasts = Contrasts(every) if keep_contrasts else None
     comparison = _Comparison(encoder, batch_size, len(keys), num_earlier, contrasts)
+    progress(len(keys) - len(new))
     if len(new):
         sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
         sampled = [vectors for _, vectors in map(comparison.embed, _read_texts(every, sample))]

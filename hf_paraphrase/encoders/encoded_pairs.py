@@ -183,6 +183,9 @@ def encode_pairs(
     expected = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numeric - {source.score})}
     if unused := [name for name in source.columns if name not in expected]:
         log(f"columns of the pairs that are not used: {', '.join(unused)}", warning=True)
+        if graded is None and source.score in unused:
+            what = f"all pairs count as paraphrases, whatever their {source.score}"
+            log(f"{what}: --loss labelled or cosent learns from scores", warning=True)
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []

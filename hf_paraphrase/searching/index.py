@@ -354,9 +354,12 @@ class SearchIndex:
             The number of removed rows.
         """
         texts = pa.array(list_of_texts(sentences), pa.string())
+        given = [] if ids is None else _as_values(ids)
         with self._changing() as snapshot:
+            if given and ID not in snapshot.table.column_names:
+                raise UsageError(f"the index has no column {ID!r}", remedy="remove rows by text or by a condition")
             by_text, _ = snapshot.find("text", hash_rows(normalize_texts(texts)))
-            by_id, _ = snapshot.find("id", hash64(map(str, () if ids is None else _as_values(ids))))
+            by_id, _ = snapshot.find("id", hash64(map(str, given)))
             by_filter = snapshot.select(filters) if filters else by_id[:0]
             rows = np.unique(np.concatenate([by_text, by_id, by_filter]))
             if len(rows) == len(snapshot):
@@ -431,5 +434,6 @@ def _as_table(texts: Sequence[str], given: Mapping[str, Any]) -> pa.Table:
             raise UsageError(f"{len(values)} values of {name} for {len(texts)} sentences", remedy="give as many")
     try:
         return pa.table({SENTENCE: pa.array(texts, pa.string()), **columns})
-    except (pa.ArrowException, UnicodeEncodeError) as error:
-        raise UsageError(f"values of a column differ in type: {error}", remedy="give values of one type") from error
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        what = f"values of a column differ in type, or exceed 64 bits: {error}"
+        raise UsageError(what, remedy="give values of one type, or texts") from error

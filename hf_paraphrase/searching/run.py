@@ -249,14 +249,17 @@ def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
         yield progress.update
 
 
-def _log_counts(made: Manifest) -> None:
-    for count, what in (
-        (made.empty, "have no visible character: left out"),
-        (made.repeated, "are repeated: left out"),
-        (made.zero_rows, "have no word in the encoder's vocabulary: no search finds them"),
+def _log_counts(made: Manifest, before: Manifest | None = None) -> None:
+    """Log how many sentences were left out since an earlier state of the index."""
+    before = before or Manifest(0)
+    for name, what in (
+        ("empty", "have no visible character: left out"),
+        ("repeated", "are repeated: left out"),
+        ("zero_rows", "have no word in the encoder's vocabulary: no search finds them"),
     ):
-        if count:
-            log(f"{count:,} of {made.read:,} sentences {what}")
+        count = getattr(made, name) - getattr(before, name)
+        if count > 0:
+            log(f"{count:,} of {made.read - before.read:,} sentences {what}")
     if made.recall is not None:
         lists = f" ({made.nlist:,} lists in the largest segment)" if made.nlist else ""
         log(f"{made.method}{lists}: finds {100 * made.recall:.1f} % of the true 10 nearest neighbors of a sample")
@@ -265,21 +268,20 @@ def _log_counts(made: Manifest) -> None:
 def _change(settings: SearchSettings) -> Searched:
     """Remove sentences from an index, or add some."""
     index = _open(settings)
-    if settings.remove is not None:
-        corpus = settings.open_corpus(settings.remove)
-        removed = index.remove([text for block in corpus.blocks() for text in block if text])
+    # Opened first, so that nothing is removed if it cannot be read.
+    to_add = None if settings.add is None else settings.open_corpus(settings.add)
+    corpus = None if settings.remove is None else settings.open_corpus(settings.remove)
+    if corpus is not None or settings.remove_id or settings.remove_where:
+        texts = [text for block in corpus.blocks() for text in block if text] if corpus is not None else []
+        removed = index.remove(texts, ids=settings.remove_id, filters=settings.remove_where)
         log(f"{removed:,} sentences were removed")
-    if settings.remove_id:
-        log(f"{index.remove(ids=settings.remove_id):,} sentences were removed by remove id")
-    if settings.remove_where:
-        log(f"{index.remove(filters=settings.remove_where):,} sentences were removed by remove where")
-    if settings.add is not None:
-        corpus = settings.open_corpus(settings.add)
-        with _reading(corpus) as progress:
-            more = index.add(corpus, unique=settings.unique, batch_size=settings.batch_size, progress=progress)
-        _log_counts(index.settings)
-        replaced = f", {index.num_replaced:,} of the same id were replaced" if index.num_replaced else ""
-        log(f"{more:,} sentences were added{replaced}")
+    if to_add is not None:
+        before = index.settings
+        with _reading(to_add) as progress:
+            more = index.add(to_add, unique=settings.unique, batch_size=settings.batch_size, progress=progress)
+        _log_counts(index.settings, before)
+        replaced = f", which replace {index.num_replaced:,} of the same id" if index.num_replaced else ""
+        log(f"{more + index.num_replaced:,} sentences were added{replaced}")
     log(f"index of {len(index):,} sentences saved to {settings.index}")
     return Searched(index.folder, len(index))
 

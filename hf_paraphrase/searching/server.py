@@ -228,11 +228,8 @@ class Service:
         sentences = list_texts("sentences", given.pop("sentences"))
         if not all(isinstance(values, list) for values in (given["columns"] or {}).values()):
             raise UsageError("columns must be an object of lists")
-        with self._lock:
-            try:
-                added = index.add(sentences, **given)
-            except InputError as error:  # columns of other types than in the index
-                raise UsageError(str(error)) from error
+        with self._changing():
+            added = index.add(sentences, **given)
             return {"added": added, "replaced": index.num_replaced, "sentences": len(index)}
 
     def remove(self, body: Json) -> Json:
@@ -241,9 +238,18 @@ class Service:
         given = {name: value or [] for name, value in read_keys(body, "sentences", "ids", "filter").items()}
         if not any(given.values()):
             raise UsageError("give sentences, ids (a list) or filter")
-        with self._lock:
+        with self._changing():
             removed = index.remove(given["sentences"], ids=given["ids"], filters=given["filter"])
             return {"removed": removed, "sentences": len(index)}
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock, and blame the request for what the index refuses, such as columns of other types."""
+        with self._lock:
+            try:
+                yield
+            except InputError as error:
+                raise UsageError(error.message, remedy=error.remedy) from error
 
     def _opened_index(self, *, to_change: bool = False) -> SearchIndex:
         if self._index is None:

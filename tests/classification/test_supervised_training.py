@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import date
 
 import numpy as np
 import pytest
@@ -312,19 +313,22 @@ def reviews(tmp_path_factory):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_json_lines(reviews, tmp_path, ending):
+def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_json_lines(
+    reviews, tmp_path, ending, caplog
+):
     columns = {
         "review": ["lovely", None, "", "dreadful"],
         "opinion": ["01", "01", "other", None],
-        "n": [[1], [], [2], []],
+        "n": [[date(2024, 1, 31)], [], [None], []],
     }
     data = write(tmp_path / "data", train=columns)
     output = tmp_path / f"found.{ending}"
     result = predict(model=str(reviews / "model"), data=data, output=str(output))
     assert result["rows"] == 4 and result["scores"]["rows"] == 2
+    assert "2 rows have no text" in caplog.text
     if ending == "csv":
         found = list(csv.DictReader(output.read_text().splitlines()))
-        assert [row["n"] for row in found] == ["[1]", "[]", "[2]", "[]"]
+        assert [row["n"] for row in found] == ['["2024-01-31"]', "[]", "[null]", "[]"]
     else:
         found = [json.loads(line) for line in output.read_text().splitlines()]
         assert [row["review"] for row in found] == columns["review"]

@@ -140,6 +140,38 @@ def test_an_index_that_cannot_be_changed_stays_as_it_is(index, tmp_path, capfd):
         SearchIndex(tmp_path / "i").add(["w8"])
 
 
+def test_a_change_of_which_a_part_cannot_be_done_removes_nothing(model, tmp_path, capfd):
+    write(tmp_path / "data", id=[1, 2, 3], sentence=["w1", "w2", "w3"])
+    assert run("search", "--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i") == 0
+    (tmp_path / "lines").write_text("w2\n")
+    for flags, message in (
+        (["--remove-where", "nope=1"], "no column 'nope'"),
+        (["--add", tmp_path / "typo"], "typo"),
+        (["--remove", tmp_path / "typo"], "typo"),
+    ):
+        assert run("search", "--index", tmp_path / "i", "--remove-id", "1", *flags) == 2
+        assert message in capfd.readouterr().err and len(SearchIndex(tmp_path / "i")) == 3
+    flags = ["--remove", tmp_path / "lines", "--remove-id", "1", "--remove-where", "id<2"]
+    assert run("search", "--index", tmp_path / "i", *flags) == 0
+    assert "2 sentences were removed" in capfd.readouterr().err and sentences_of(tmp_path / "i") == ["w3"]
+
+
+def test_ids_to_remove_need_a_column_of_ids(index, tmp_path, capfd):
+    shutil.copytree(index, tmp_path / "i")
+    assert run("search", "--index", tmp_path / "i", "--remove-id", "1") == 2
+    assert "the index has no column 'id'" in capfd.readouterr().err
+
+
+def test_the_counts_of_an_addition_are_those_of_the_added_file(model, tmp_path, capfd):
+    write(tmp_path / "data", id=[7, 7, 7, 8, 8], sentence=["w1", "w2", "w3", "w4", "w4"])
+    assert run("search", "--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i") == 0
+    write(tmp_path / "more", id=[7, 8], sentence=["w5", "w4"])
+    capfd.readouterr()
+    assert run("search", "--index", tmp_path / "i", "--add", tmp_path / "more") == 0
+    err = capfd.readouterr().err
+    assert "1 of 2 sentences are repeated" in err and "1 sentences were added, which replace 3 of the same id" in err
+
+
 def test_the_licence_of_a_corpus_reaches_the_index_what_is_added_and_the_pairs(model, tmp_path):
     for name, licence in (("one", "cc-by-2.0"), ("two", "cc0-1.0")):
         write(tmp_path / name, sentence=["w1 w2", f"w2 {name}"])

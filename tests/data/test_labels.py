@@ -161,3 +161,13 @@ def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, caps
     assert "the column label is left out, so that all pairs count as paraphrases" in capsys.readouterr().err
     kept = filter(pairs=tmp_path / "out", output=tmp_path / "kept")
     assert DataFolder(kept).schema().names == ["sentence1", "sentence2"]
+
+
+@pytest.mark.parametrize(
+    ("score", "message"), [("0,5", r"score '0,5' of `a` is not a number"), (5.0, "between 0 and 1")]
+)
+def test_a_score_that_is_no_number_or_off_the_scale_is_named(score, message):
+    pairs = pa.table({"sentence1": ["a"], "sentence2": ["b"], "score": [score]})
+    rows = PairRows(pairs)
+    with pytest.raises(InputError, match=message):
+        rows.read_scores(pairs.to_batches()[0])

@@ -365,6 +365,7 @@ def test_commands_take_the_encoding_and_the_numbers_of_a_file(tmp_path, monkeypa
         (["train.parquet", ("README.md", CONFIGS)], "cannot open it"),
         ([("train.jsonl", '{"a": 1}\n{"a": \n')], r"train.jsonl:2: not a JSON object"),
         ([("train.jsonl", '{"a": "x"}\n{"a": 7}\n')], r"train.jsonl:2: `a` is not text: 7"),
+        ([("train.jsonl", '{"a": 7}\n\n{"a": "x"}\n')], r"jsonl:1: `a` is not text: 7 .*first text is in .*jsonl:3\)"),
         ([("train.csv", "a,b\n1,2\n3\n")], r"train.csv:3: 1 field where the header has 2"),
         ([("train.csv", "")], "empty|no data"),
         ([("provenance.json", "{}")], "not a data folder"),

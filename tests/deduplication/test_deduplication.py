@@ -144,7 +144,10 @@ def test_earlier_texts_all_stay_and_new_ones_near_them_go(way, monkeypatch):
     monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 9)
     texts, encoder = random_texts(7)
     earlier, new = texts.slice(0, 120), texts.slice(120)
-    found = find_duplicates(new, encoder, keep_contrasts=False, earlier=earlier, threshold=0.85)
+    done = []
+    options = {"keep_contrasts": False, "threshold": 0.85, "progress": done.append}
+    found = find_duplicates(new, encoder, earlier=earlier, **options)
+    assert sum(done) == len(texts)
     expected, _ = naive(texts.to_pylist(), encoder, 0.85, num_earlier=120)
     assert found.representatives.tolist() == expected.tolist()
     assert found.kept.tolist() == (expected[120:] < 0).tolist() and not found.kept.all()

@@ -204,6 +204,7 @@ def test_given_negatives_are_trained_on_and_columns_that_are_not_used_are_named(
         assert type(trainer.optimizer.optimizer) is RowAdam
         cosines.append(np.mean([trainer.encoder.similarity(row["anchor"], row["negative"])[0, 0] for row in data]))
     assert "columns of the pairs that are not used: topic, score\n" in caplog.text and cosines[0] < cosines[1]
+    assert "all pairs count as paraphrases, whatever their score: --loss labelled" in caplog.text
 
 
 def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tmp_path):
