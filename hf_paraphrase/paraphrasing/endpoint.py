@@ -17,7 +17,7 @@ from typing import Any
 
 from ..data.batch_function import Progress, no_progress
 from ..errors import ModelError
-from ..messages import log, sanitize_line, without_secrets
+from ..messages import HIDDEN, log, sanitize_line, without_secrets
 from .generators import ApiOptions, Candidate, ChatGenerator, SamplingOptions
 
 _ATTEMPTS = 7
@@ -145,13 +145,16 @@ class Endpoint(ChatGenerator):
                     reason = getattr(error, "reason", error)
                     problem = "no answer in time" if isinstance(reason, TimeoutError) else f"cannot connect: {reason}"
             log(f"{self.api.base_url}: {problem}; attempt {attempt + 1} of {_ATTEMPTS}")
-        remedy = "check that the endpoint runs, or give another --api-base; --resume keeps the answers received so far"
+        remedy = "check that the endpoint runs, or give another --api-base"
+        if problem.startswith("status 429"):
+            remedy = "wait, check your quota, or give a lower --requests-per-minute"
+        remedy += "; --resume keeps the answers received so far"
         raise ModelError(f"no usable answer: {problem}", path=self.api.base_url, remedy=remedy)
 
     def _send(self, body: dict[str, Any]) -> Answers:
         url = f"{self.api.base_url.rstrip('/')}/chat/completions"
         request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
-        if key := os.environ.get(self.api.key_variable):
+        if key := self._key():
             request.add_unredirected_header("Authorization", f"Bearer {key}")
         with self._opener.open(request, timeout=_TIMEOUT) as response:
             choices = json.loads(response.read(_LARGEST_ANSWER))["choices"]
@@ -161,10 +164,21 @@ class Endpoint(ChatGenerator):
         self._has_answered = True
         return answers
 
+    def _key(self) -> str:
+        """Return the key, empty for none; the line break after a key that was read from a file is no part of it."""
+        key = os.environ.get(self.api.key_variable, "").strip()
+        if key.isascii() and key.isprintable():
+            return key
+        problem = f"the environment variable {self.api.key_variable} has characters that no key has, such as “"
+        raise ModelError(problem, remedy="put the key alone into it")
+
     def _check_status(self, error: urllib.error.HTTPError) -> str:
         """Describe a temporary status; raise for a permanent one."""
         with error:
-            text = sanitize_line(error.read(_LARGEST_ANSWER).decode(errors="replace"), 200)
+            text = error.read(_LARGEST_ANSWER).decode(errors="replace")
+        if key := self._key():
+            text = text.replace(key, HIDDEN)
+        text = sanitize_line(text, 200)
         problem = f"status {error.code}{': ' if text else ''}{text}"
         if error.code in _TEMPORARY:
             return problem

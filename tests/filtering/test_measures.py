@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 
 import pyarrow as pa
@@ -87,6 +88,17 @@ def test_edit_distances_are_shares_of_the_longer_text_whatever_the_case_and_a_mi
     table = scored(pairs, "edit_distance", "overlap", "bleu", "repetition")
     same(table["edit_distance"], [0.0, 1.0, 3 / 7, 1 / 2, 1.0])
     assert [table[name][-1] for name in ("overlap_1", "bleu", "repetition_1")] == [0.0] * 3
+
+
+def test_composed_and_decomposed_letters_count_as_the_same():
+    text = "À la crème, là où l’été naît"
+    one, other = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
+    table = scored([(other, one, other), (one, other, one)], "overlap", "copy_rate_source", "token_f1", "kendall_tau")
+    for column in ("overlap_1", "overlap_3", "copy_rate_source", "token_f1", "kendall_tau"):
+        same(table[column], [1.0, 1.0])
+    table = scored([(other, one), (one, one)], "edit_distance", "ter", "bleu")
+    same(table["edit_distance"] + table["ter"], [0.0] * 4)
+    same(table["bleu"][:1], table["bleu"][1:])
 
 
 def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():

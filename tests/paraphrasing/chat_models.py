@@ -43,7 +43,7 @@ def save_chat_model(folder, *, template=TEMPLATE, pad=True, end=True):
 
 @contextmanager
 def endpoint(answer):
-    """Serves `answer(request, headers)`: texts of the choices, a status with headers, bytes, or seconds of silence."""
+    """Serves `answer(request, headers)`: choices, a status with headers (and bytes), bytes, or seconds of silence."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,7 +56,7 @@ def endpoint(answer):
                 sleep(made)
                 return
             if isinstance(made, tuple):
-                status, headers, body = made[0], made[1], b'{"error": "no"}'
+                status, headers, body = made if len(made) == 3 else (*made, b'{"error": "no"}')
             elif isinstance(made, list):
                 body = json.dumps({"choices": [{"message": {"content": text}} for text in made]}).encode()
             self.send_response(status)

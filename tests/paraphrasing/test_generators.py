@@ -225,12 +225,28 @@ def test_answers_received_before_a_failure_are_kept_and_not_asked_for_again(ask,
     assert any(text.endswith("4") for text in asked) and not any(text.endswith("0") for text in asked)
 
 
+@pytest.mark.parametrize("key", ["key-open-sesame", "key-open-sesame\r", "key-open\tsesame", "key-“open-sesame”"])
+def test_no_message_has_the_key(ask, key, capfd, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    seen = []
+
+    def answer(request, headers):
+        seen.append(headers["Authorization"])
+        return 401, {}, f"Incorrect API key {headers['Authorization']}".encode()
+
+    assert ask(answer, ["one cat"]).code == 2
+    error = capfd.readouterr().err
+    assert "environment variable OPENAI_API_KEY" in error and "sesame" not in error and "Traceback" not in error
+    assert set(seen) <= {"Bearer key-open-sesame"} and bool(seen) == key.startswith("key-open-sesame")
+
+
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [
         ((404, {}), "status 404"),
         ((302, {"Location": "http://127.0.0.1:1/"}), "status 302"),
         ((500, {}), "no usable answer: status 500"),
+        ((429, {}), "give a lower --requests-per-minute; --resume keeps"),
         (0.8, "no usable answer"),
         (b"[]", "not a chat completion"),
     ],

@@ -7,6 +7,7 @@ A measure reads columns of a batch of pairs and adds columns. The measures in `w
 from __future__ import annotations
 
 import dataclasses
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -49,15 +50,19 @@ class PairBatch:
         """Return a column of texts, the empty text where one is missing."""
         return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
 
+    def lowered(self, column: str) -> list[str]:
+        """Return a column of texts in lower case and in NFC: `e` and an accent count as `é`."""
+        return [unicodedata.normalize("NFC", text.lower()) for text in self.texts(column)]
+
     @cached_property
     def lowered1(self) -> list[str]:
-        """Each `sentence1` in lower case."""
-        return list(map(str.lower, self.texts("sentence1")))
+        """Each `sentence1` by :meth:`lowered`."""
+        return self.lowered("sentence1")
 
     @cached_property
     def lowered2(self) -> list[str]:
-        """Each `sentence2` in lower case."""
-        return list(map(str.lower, self.texts("sentence2")))
+        """Each `sentence2` by :meth:`lowered`."""
+        return self.lowered("sentence2")
 
     @cached_property
     def spans(self) -> TokenSpans:

@@ -296,7 +296,7 @@ class SourceLanguageIdentification(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the two columns (pairs,): text, float64."""
-        sources = list(map(str.lower, batch.texts("source")))
+        sources = batch.lowered("source")
         return _identify(self, sources, str(self.source_language), "--source-language")
 
 

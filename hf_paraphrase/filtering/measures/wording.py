@@ -140,7 +140,7 @@ class SourceCopyRate(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the column (pairs,), float64 from 0 to 1."""
-        spans = TokenSpans([*map(str.lower, batch.texts("source")), *batch.lowered2])
+        spans = TokenSpans([*batch.lowered("source"), *batch.lowered2])
         words = PairNgrams(spans).shared_words()
         return {"copy_rate_source": _divide(words.present2, words.total2, otherwise=np.nan)}
 
@@ -172,7 +172,7 @@ class TranslationEditRate(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the column (pairs,), float64 from 0."""
-        sides = ([" ".join(tokenize(text)) for text in batch.texts(side)] for side in ("sentence1", "sentence2"))
+        sides = ([" ".join(tokenize(text)) for text in texts] for texts in (batch.lowered1, batch.lowered2))
         return {"ter": _score_sentences("TER", *sides)}
 
 
@@ -204,7 +204,7 @@ class WordOrder(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the column (pairs,), float64 from −1 to 1."""
-        pairs = zip(batch.texts("sentence1"), batch.texts("sentence2"), strict=True)
+        pairs = zip(batch.lowered1, batch.lowered2, strict=True)
         return {
             "kendall_tau": np.array([_compute_kendall_tau(tokenize(one), tokenize(two)) for one, two in pairs], float)
         }
