@@ -64,7 +64,7 @@ class SentenceCorpus:
         if isinstance(source, str | os.PathLike):
             source = to_path(source)
         self.path, self.split = source, split or "train"
-        is_file = isinstance(source, os.PathLike) and source.is_file()
+        is_file = isinstance(source, os.PathLike) and to_path(source).is_file()
         is_text = is_file and kind_of_rows(source) is None
         if is_text:
             if columns or split is not None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -46,7 +46,7 @@ DEV_SCORE = "dev_mean"
 """The score that chooses the weights, unless `metric_for_best_model` names another."""
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
 """Scores an encoder: scores by name, or one number."""
-TrainableModel = SentenceEncoder | PreTrainedModel | str | Path
+TrainableModel: TypeAlias = SentenceEncoder | PreTrainedModel | str | Path
 Metrics = Callable[[EvalPrediction], Mapping[str, float]]
 """Computes scores from cosines (`predictions`) and labels or scores (`label_ids`)."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
@@ -411,8 +411,8 @@ def score_cosines(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics
     cosines = (first * second).sum(1)
     measure = average_precision if column == rows.label else pearson
     more = {} if compute_metrics is None else compute_metrics(EvalPrediction(cosines, grades))
-    named = {name.removeprefix("eval_"): value for name, value in more.items()}
-    return {DEV_SCORE: 100 * float(measure(cosines, grades)), **named}
+    more = {name.removeprefix("eval_"): value for name, value in more.items()}
+    return {DEV_SCORE: 100 * float(measure(cosines, grades)), **more}
 
 
 def _check_sources(model: Any, model_init: Any, objective: Any, optimizers: Any, data_collator: Any) -> None:
