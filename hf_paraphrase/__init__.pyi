@@ -761,6 +761,7 @@ def serve(
     index: _Input | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
+    token_arrays: str | None = None,
     writable: bool = False,
     allowed_host: str | Sequence[str] = ...,
 ) -> None:
