@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..artefacts.artefact import Artefact, Card, output_file
 from ..artefacts.files import atomic_write_text
@@ -99,14 +100,17 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 def _write_file(path: Path, table: pa.Table) -> None:
     """Write a table as CSV, lists as JSON, or as JSON lines."""
-    rows = table.to_pylist()
     if path.suffix == ".jsonl":
-        atomic_write_text(path, (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows))
+        for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+            if pa.types.is_floating(column.type):  # JSON has neither NaN nor infinity
+                table = table.set_column(index, name, pc.if_else(pc.is_finite(column), column, None))
+        lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
+        atomic_write_text(path, lines)
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(table.column_names)
-    for row in rows:
+    for row in table.to_pylist():
         writer.writerow(map(_cell, row.values()))
     atomic_write_text(path, buffer.getvalue())
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
@@ -118,6 +119,9 @@ class GeneratorSettings(SearchJobSettings):
     def check(self) -> None:
         """Check that the settings are valid."""
         super().check()
+        if self.api_base is not None and "@" in urlsplit(self.api_base).netloc:
+            problem = "--api-base has a user name or a password"
+            raise UsageError(problem, remedy=f"give the key in the environment variable {self.api_key_variable}")
         if self.samples:
             return
         for name in ("temperature", "top_p", "top_k"):

@@ -314,6 +314,8 @@ class SearchIndex:
             The increase of the number of rows.
         """
         source = sentences.path if isinstance(sentences, SentenceCorpus) else None
+        if ids is not None and ID in (columns or {}):
+            raise UsageError(f"ids and the column {ID} are both given", remedy="give one of them")
         blocks: Blocks
         if isinstance(sentences, SentenceCorpus):
             blocks = sentences.tables()

@@ -320,6 +320,7 @@ def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_js
         "review": ["lovely", None, "", "dreadful"],
         "opinion": ["01", "01", "other", None],
         "n": [[date(2024, 1, 31)], [], [None], []],
+        "weight": [0.5, float("nan"), None, float("inf")],
     }
     data = write(tmp_path / "data", train=columns)
     output = tmp_path / f"found.{ending}"
@@ -331,6 +332,7 @@ def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_js
         assert [row["n"] for row in found] == ['["2024-01-31"]', "[]", "[null]", "[]"]
     else:
         found = [json.loads(line) for line in output.read_text().splitlines()]
+        assert [row["weight"] for row in found] == [0.5, None, None, None]
         assert [row["review"] for row in found] == columns["review"]
     assert (found[0]["prediction"], found[3]["prediction"]) == ("01", "TRUE")
     with pytest.raises(OutputError, match="exists"):

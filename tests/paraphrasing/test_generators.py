@@ -240,6 +240,14 @@ def test_no_message_has_the_key(ask, key, capfd, monkeypatch, tmp_path):
     assert set(seen) <= {"Bearer key-open-sesame"} and bool(seen) == key.startswith("key-open-sesame")
 
 
+def test_a_user_name_in_the_url_of_an_endpoint_is_refused_without_the_password(capfd, tmp_path):
+    (tmp_path / "in.txt").write_text("one cat\n")
+    words = ["--generator", "llm", "--model", "m", "--language", "en", "--api-base", "http://ann:sesame@localhost/v1"]
+    assert main(["paraphrase", "--input", str(tmp_path / "in.txt"), "--output", str(tmp_path / "out"), *words]) == 2
+    error = capfd.readouterr().err
+    assert "user name" in error and "OPENAI_API_KEY" in error and "sesame" not in error
+
+
 @pytest.mark.parametrize(
     ("trouble", "message"),
     [

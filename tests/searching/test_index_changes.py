@@ -149,6 +149,8 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
     assert "\n3 sentences of" in card
     with pytest.raises(UsageError, match="2 values of id for 1 sentences"):
         index.add(["w1"], ids=["a", "b"])
+    with pytest.raises(UsageError, match="both given"):
+        index.add(["w1"], ids=["a"], columns={"id": ["b"]})
 
 
 @pytest.mark.parametrize("method", ["exact", "ivf", "hnsw", "int8", "binary"])

@@ -30,8 +30,8 @@ from .source import Part, Source, UserFileSettings
 _NAME = re.compile(r"[A-Za-z]\w*")
 _WORDING = {LABEL: "a label of paraphrases or of other pairs, such as 1 and 0", SCORE: "a number"}
 _REMEDY = {
-    LABEL: "fix it, name the label of paraphrases with --positive-label, or leave a header out with --header yes",
-    SCORE: "fix it, name the fields with --columns, or leave a header out with --header yes",
+    LABEL: "fix it, or name the label of paraphrases with --positive-label",
+    SCORE: "fix it, or name the fields with --columns",
 }
 _KINDS = ("tsv", "csv", "jsonl", "parquet", "dataset")
 _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
@@ -178,6 +178,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
         classes = [] if self.kind == "tsv" else self._rows.class_names.get(self._names.get(LABEL, ""), [])
         labels = PairLabels(LABEL, {LABEL: classes}, positive=self.positive_label, path=str(self.path))
+        is_header = ", or say that it is a header with --header yes" if self.kind == "tsv" else ""
         for lines, columns in self._blocks(errors):
             good = np.ones(len(lines), bool)
             for name in PAIRS.names:
@@ -196,7 +197,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
                     columns[name], fits = parse_column(values, Field(SCORE, pa.float64(), may_be_null=True))
                 for row in np.flatnonzero(good & ~fits):
                     problem = f"{name} `{values[int(row)]}` is not {_WORDING[name]}"
-                    errors.handle(problem, self.path, int(lines[row]), _REMEDY[name])
+                    errors.handle(problem, self.path, int(lines[row]), _REMEDY[name] + is_header)
                 good &= fits
             table = pa.table(columns).select(self._schema.names).cast(self._schema)
             yield table if good.all() else table.filter(pa.array(good))
