@@ -90,7 +90,7 @@ class SupervisedSettings(TrainingRunSettings):
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     row_penalty: float | None = setting(
-        "like --lambda-w, but each update counts only the word vectors of its batch, which is faster [default: 0.01 "
+        "like --lambda-w, but each update counts only the word vectors of its batch, which is faster [default: 0.001 "
         "for an encoder with word vectors, without --lambda-w and --from-scratch]",
         None,
         at_least=0,

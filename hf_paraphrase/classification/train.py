@@ -108,7 +108,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         fit_head(model, inputs[TRAIN])
     trainer, row_penalty = None, settings.row_penalty
     if row_penalty is None:
-        row_penalty = 0.0 if settings.lambda_w or settings.from_scratch else 0.01
+        row_penalty = 0.0 if settings.lambda_w or settings.from_scratch else 0.001
     rate = settings.learning_rate or (2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001)
     if not settings.freeze_encoder:
         arguments = run.arguments(
