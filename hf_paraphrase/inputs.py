@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -16,16 +17,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import InputError, UsageError
-from .messages import INPUT_COPIES, log, process_count
+from .messages import INPUT_COPIES, log, process_count, sanitize_line
 
 OBJECTS: dict[str, Any] = {}
-"""The rows in memory, or the name on the Hub, that a temporary folder stands for."""
+"""The rows in memory, or the dataset on the Hub, that a temporary folder stands for."""
 _PREFIX = "hf_paraphrase_"
 _HASHED_ROWS = 10_000
 _SECONDS_TO_LOCK = 60
+_HUB = "hf://datasets/"
+_DATASET = re.compile(r"(?P<repo>[^/@]+/[^/@]+)(?:@(?P<revision>(?:refs/[^/]+/)?[^/@]+))?(?:/(?P<subset>.+))?")
 
 
 @contextmanager
@@ -50,8 +53,8 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
         whole = os.fspath(value)
         for prefix, path in (("", whole), whole.partition("=")[::2]):
             copy = _copy_of_stream(path, stack) if is_stream(path) else None
-            if may_be_dataset and isinstance(value, str) and (repository := repository_of(path)) is not None:
-                copy = _stand_in_for_repository(path, repository, stack)
+            if may_be_dataset and isinstance(value, str) and (dataset := dataset_of(path)) is not None:
+                copy = _stand_in_for_dataset(path, dataset, stack)
             if copy is not None:
                 return f"{prefix}={copy}" if prefix else copy
         return value
@@ -111,22 +114,23 @@ def _plain_rows(value: Any, start: int, stop: int) -> Any:
     return part.to_pylist() if hasattr(part, "to_pylist") else part.to_dicts()
 
 
-def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: ExitStack) -> str:
+def _stand_in_for_dataset(name: str, dataset: HubDataset, stack: ExitStack) -> str:
     """Make the folder that stands for a dataset on the Hub, with the metadata that cards inherit."""
     import huggingface_hub
 
-    if made := [folder for folder, given in OBJECTS.items() if given == name]:
+    if made := [folder for folder, given in INPUT_COPIES.items() if given == name and folder in OBJECTS]:
         return made[0]
-    repo_id, subset = repository
-    revision: str | None = None
     card: dict[str, Any] = {}
-    with suppress(Exception):  # no network, or no card
-        revision = huggingface_hub.HfApi().dataset_info(repo_id).sha
-        card = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
-    about = {"dataset": repo_id, "subset": subset, "revision": revision}
-    folder = _stand_in(name, "--".join(filter(None, repository)).replace("/", "--"), about, stack)
-    data = {key: card[key] for key in ("license", "language") if card.get(key)} | {"source_datasets": [repo_id]}
-    huggingface_hub.metadata_save(Path(folder) / "README.md", data)
+    with suppress(Exception):  # no network, or no card; the reading says what is wrong
+        snapshot = dataset.snapshot()
+        # The rows that are read are those of the recorded commit.
+        dataset = dataset._replace(revision=snapshot.name)
+        card = huggingface_hub.DatasetCard.load(snapshot / "README.md", ignore_metadata_errors=True).data.to_dict()
+    about = {"dataset": dataset.repo_id, "subset": dataset.subset, "revision": dataset.revision}
+    parts = filter(None, (dataset.repo_id, dataset.subset))
+    folder = _stand_in(dataset, "--".join(parts).replace("/", "--"), about, stack)
+    data = {key: card[key] for key in ("license", "language") if card.get(key)}
+    huggingface_hub.metadata_save(Path(folder) / "README.md", data | {"source_datasets": [dataset.repo_id]})
     INPUT_COPIES[folder] = name
     return folder
 
@@ -155,6 +159,76 @@ def temporary_folder() -> Iterator[Path]:
         FileLock(Path(name) / ".lock", thread_local=False),
     ):
         yield Path(name)
+
+
+class UnreachableError(InputError):
+    """Neither the Hub nor its cache gives a dataset."""
+
+
+class HubDataset(NamedTuple):
+    """A dataset on the Hub: its repository, configuration, and branch, tag or commit; None for the default ones."""
+
+    repo_id: str
+    subset: str | None = None
+    revision: str | None = None
+
+    def snapshot(self) -> Path:
+        """Return the folder of the commit in the cache of the Hub's client, fetched only as far as the card.
+
+        Raises:
+            UnreachableError: If the Hub cannot be reached, and the cache does not have the dataset.
+            InputError: If there is no such dataset or revision.
+        """
+        import huggingface_hub
+        from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+        options: Any = {"repo_type": "dataset", "revision": self.revision, "tqdm_class": _bar_that_shows_nothing()}
+        remedy = "check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
+        try:
+            # The client warns where no file has one of the names; all repositories have the second.
+            names = ["README.md", ".gitattributes"]
+            return Path(huggingface_hub.snapshot_download(self.repo_id, allow_patterns=names, **options))
+        except RevisionNotFoundError:
+            problem = f"the dataset has no revision `{self.revision}`"
+            with suppress(Exception):
+                refs = huggingface_hub.HfApi().list_repo_refs(self.repo_id, repo_type="dataset")
+                remedy = f"its branches and tags are {', '.join(ref.name for ref in [*refs.branches, *refs.tags])}"
+        except GatedRepoError:
+            problem = "access to this dataset is restricted"
+            remedy = "ask for access on its page on the Hub, and log in with `hf auth login`"
+        except RepositoryNotFoundError:
+            problem = "no such file or data folder, and the Hub has no such dataset, or does not show it to you"
+        except Exception as error:  # of several libraries
+            reason = sanitize_line(str(error.__cause__ or error), 200)
+            problem = f"no such file or data folder, and no dataset in the cache; the Hub cannot be reached: {reason}"
+            raise UnreachableError(problem, path=self.repo_id, remedy=remedy) from error
+        raise InputError(problem, path=self.repo_id, remedy=remedy)
+
+
+def _bar_that_shows_nothing() -> type[Any]:
+    from tqdm import tqdm
+
+    class Hidden(tqdm):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **{**options, "disable": True})
+
+    return Hidden
+
+
+def dataset_of(name: str | os.PathLike[str]) -> HubDataset | None:
+    """Split `owner/name`, `owner/name@revision` or `owner/name/subset`; None for what exists, and other names.
+
+    The URL `hf://datasets/owner/name` is the same; one of a file or folder in a repository is none.
+    """
+    if not isinstance(name, str) or (match := _DATASET.fullmatch(name.removeprefix(_HUB))) is None:
+        return None
+    is_url = name.startswith(_HUB)
+    if (is_url and match["subset"]) or os.path.lexists(name):
+        return None
+    repository = repository_of("/".join(filter(None, (match["repo"], match["subset"]))))
+    if repository is None and not is_url:
+        return None
+    return HubDataset(match["repo"], match["subset"], match["revision"])
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:

@@ -183,7 +183,7 @@ def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cac
     cached_dataset(cache, "owner/pairs", HUB_ROWS, "first")
     cached_dataset(cache, "owner/pairs", HUB_ROWS[:5], "second")
     assert [DataFolder(f"owner/pairs/{subset}").count() for subset in ("first", "second")] == [12, 5]
-    with pytest.raises(InputError, match=r"owner/pairs: no such file or data folder, .*first.*second"):
+    with pytest.raises(InputError, match=r"owner/pairs: load_dataset cannot open it: .*first.*second"):
         DataFolder("owner/pairs")
     Path("owner/pairs").mkdir(parents=True)
     Dataset.from_list(HUB_ROWS[:2]).to_parquet("owner/pairs/train.parquet")
@@ -202,6 +202,7 @@ def test_every_verb_with_pairs_or_sentences_takes_datasets_on_the_hub():
     fields = [(verb, field) for verb, kind in recipes.items() for field in dataclasses.fields(kind)]
     takes = {f"{verb} {field.name}" for verb, field in fields if option_of(field).dataset}
     others = {"evaluate data", "encode input", "search corpus", "train-encoder dev_data", "predict data"}
+    others |= {"deduplicate input", "deduplicate against", "prepare pairs dataset", "prepare bitext dataset"}
     assert takes >= {f"{verb} pairs" for verb, field in fields if field.name == "pairs"} | others
 
 
@@ -258,31 +259,3 @@ def test_the_index_of_a_search_is_removed_at_its_end_or_by_the_next_process(is_k
         os.utime(folder / ".lock", (0, 0))
     read_twice(text=[pipe("text")])
     assert not list(temporary.glob("hf_paraphrase_*"))
-
-
-def test_only_files_of_the_split_are_fetched_from_the_hub_and_they_serve_without_a_network(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    files, fetched, options = tmp_path / "files", [], {"repo_type": "dataset", "revision": "abc"}
-    files.mkdir()
-    for split in ("train", "test"):
-        Dataset.from_list([{"anchor": split, "positive": "b"}]).to_parquet(files / f"{split}.parquet")
-    builder = load_dataset_builder(str(files))
-    builder.config.data_files = {
-        split: [f"hf://datasets/owner/name@abc/{split}.parquet"] for split in ("train", "test")
-    }
-
-    def fetch(repo_id, file, **given):
-        assert (repo_id, given) == ("owner/name", options)
-        fetched.append(file)
-        return str(files / file)
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
-    with monkeypatch.context() as online:
-        online.setattr("datasets.load_dataset_builder", lambda *_: builder)
-        opened = DataFolder("owner/name")
-        assert opened.splits == ["train", "test"] and not fetched
-        assert opened.table("test").to_pylist() == [{"sentence1": "test", "sentence2": "b"}]
-        assert {*fetched} == {"test.parquet"}
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(files))
-    assert DataFolder("owner/name").table("test") == opened.table("test")

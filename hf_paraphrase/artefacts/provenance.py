@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import HfParaphraseError, InputError
+from ..inputs import OBJECTS, HubDataset
 from ..messages import INPUT_COPIES, as_given, printable, without_secrets
 from ..tables import harmless_markdown
 from .card_metadata import CARD, split_card, texts
@@ -110,6 +111,7 @@ def write_provenance(
                 **origin_of(fetched_folder(path) or path),
                 "name": repository_name(path) or (as_given(path) if path in INPUT_COPIES else to_path(path).name),
                 "sha256": sha256,
+                **({"revision": data.revision} if isinstance(data := OBJECTS.get(path), HubDataset) else {}),
                 **({"kept_out": True} if as_given(path) in kept_out else {}),
                 **({"measures": True} if as_given(path) in measuring else {}),
             }
@@ -197,8 +199,8 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
             measuring.append(name)
         else:
             facts = [f"`{_shown(read['made_by'])}`"] if "made_by" in read else []
-            for word, key in (("licence", "license"), ("language", "language")):
-                facts += [f"{word}: {', '.join(map(_shown, read[key]))}"] if key in read else []
+            for word, key in (("revision", "revision"), ("licence", "license"), ("language", "language")):
+                facts += [f"{word}: {', '.join(map(_shown, texts(read[key])))}"] if read.get(key) else []
             urls = [read.get("url"), *(f"{_HUB_DATASETS}{dataset}" for dataset in read.get("datasets", []))]
             facts += [f"<{url}>" for url in dict.fromkeys(urls) if is_url(url)]
             lines.append(f"{name} ({'; '.join(facts)})" if facts else name)

@@ -22,7 +22,7 @@ from ..data.folder import DataFolder, write_split
 from ..encoders.dev_sets.pair_sets import choose_split
 from ..errors import InputError, UsageError
 from ..messages import log
-from ..settings import recipe, setting
+from ..settings import is_given, recipe, setting
 from ..text.normalization import is_blank
 from ..training.devices import DeviceSettings
 from .labelled_texts import LabelledTexts, read_labelled
@@ -141,7 +141,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
     if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
         raise UsageError("--label-separator and --threshold need a model of several labels", remedy="leave both out")
     folder = DataFolder(settings.data)
-    split = choose_split(folder, settings.split)
+    split = choose_split(folder, settings.split, is_given=is_given(settings, "split"))
     table = folder.table(split)
     settings = _fill_in_training(settings, table.column_names)
     usual = "score" if graded else "label"

@@ -6,18 +6,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from .. import __version__
 from ..artefacts.card_metadata import split_card
+from ..artefacts.files import atomic_write_text
 from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..inputs import OBJECTS, repository_of
+from ..inputs import OBJECTS, HubDataset, UnreachableError, dataset_of, temporary_folder
 from ..messages import sanitize_line
 from .text_blocks import kind_of_rows, plain_suffix
 
@@ -30,6 +35,7 @@ _READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text
 _OPTIONS_READ_HERE = {"csv": ("sep", "delimiter", "encoding", "keep_default_na", "na_values"), "text": ("encoding",)}
 _HEAD = re.compile(r"\s*---\n(.*?)\n---", re.DOTALL)
 _PLAIN_CONFIG = {"config_name", "data_files", "default", "description"}
+_HUB = "hf://datasets/"
 _NO_FILES = "not a data folder: it has no Parquet, CSV or JSON lines files"
 
 
@@ -70,8 +76,12 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
         source = source[0]
     if isinstance(source, str | os.PathLike):
         source = OBJECTS.get(os.fspath(source), source)
+    if isinstance(source, HubDataset):
+        return _hub_layout(source, subset)
     if not isinstance(source, str | os.PathLike):
         return _objects_layout(source)
+    if (dataset := dataset_of(source)) is not None:
+        return _hub_layout(dataset, subset)
     path = to_path(source)
     if isinstance(path, FsspecPath):
         return _remote_layout(path)
@@ -84,22 +94,8 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
         return Layout({"train": [path]}, kind_of_rows(path) or "text")
     if path.is_dir():
         return _folder_layout(path, subset)
-    repository = repository_of(source)
-    if repository is None:
-        remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
-        raise InputError("no such file or data folder", path=source, remedy=remedy)
-    name, subset = repository[0], subset or repository[1] or None
-    with name_load_errors(source):
-        try:
-            return _resolved_layout(name, subset)
-        except Exception:
-            import huggingface_hub
-
-            # Without a network the files may be in the cache.
-            with suppress(Exception):
-                folder = huggingface_hub.snapshot_download(name, repo_type="dataset", local_files_only=True)
-                return _resolved_layout(folder, subset)
-            raise
+    remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
+    raise InputError("no such file or data folder", path=source, remedy=remedy)
 
 
 def _objects_layout(rows: Any) -> Layout:
@@ -203,39 +199,98 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
     return names
 
 
-def _resolved_layout(name: str, subset: str | None) -> Layout:
+def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
+    """Find the splits of a dataset on the Hub; the cache of its client also keeps what was found, for each commit."""
+    repo_id, subset = dataset.repo_id, subset or dataset.subset
+    try:
+        snapshot = dataset.snapshot()
+    except UnreachableError:
+        if dataset.revision is None and (prepared := _prepared_layout(repo_id, subset)) is not None:
+            return prepared
+        raise
+    record = snapshot.parents[1] / "layouts" / f"{snapshot.name}-{quote(subset or '', safe='')}-{__version__}.json"
+    with suppress(OSError, ValueError):
+        return _read_layout(record)
+    with name_load_errors(repo_id):
+        try:
+            layout = _resolved_layout(repo_id, subset, snapshot.name)
+        except Exception:
+            import huggingface_hub
+
+            with suppress(Exception):  # without a network all files may be in the cache
+                options: Any = {"repo_type": "dataset", "revision": snapshot.name, "local_files_only": True}
+                return _resolved_layout(huggingface_hub.snapshot_download(repo_id, **options), subset)
+            raise
+    if layout.files:
+        with suppress(OSError):  # a cache that cannot be written
+            record.parent.mkdir(exist_ok=True)
+            atomic_write_text(record, json.dumps(vars(layout), default=str))
+    return layout
+
+
+def _read_layout(record: Path) -> Layout:
+    """Read the layout of a commit; the files that a zip archive was unpacked to may have been removed since."""
+    layout = Layout(**json.loads(record.read_text("utf-8")))
+    layout.files = {split: list(map(_file_at, files)) for split, files in layout.files.items()}
+    for file in chain.from_iterable(layout.files.values()):
+        if isinstance(file, Path) and not isinstance(file, FsspecPath):
+            file.stat()
+    return layout
+
+
+def _file_at(name: str) -> Any:
+    """Return a path, or for a file on the Hub an object that is fetched into its cache when it is read."""
+    return HubFile(name) if name.startswith(_HUB) else to_path(name)
+
+
+def _resolved_layout(name: str, subset: str | None, revision: str | None = None) -> Layout:
     """Let `datasets` find the files of a folder or of a dataset on the Hub."""
     import datasets
 
-    builder = datasets.load_dataset_builder(name, subset)
+    # In its own cache `datasets` may have the same data with types that it inferred.
+    with temporary_folder() as cache:
+        builder = datasets.load_dataset_builder(name, subset, revision=revision, cache_dir=str(cache))
     config, kind = builder.config, _READ_HERE.get(builder.name, "")
-    class_names = {
-        column: list(feature.names)
-        for column, feature in (builder.info.features or {}).items()
-        if isinstance(feature, datasets.ClassLabel)
-    }
+    class_names = {"default": _class_names(builder)}
     usual = type(config)()
     own = ("name", "version", "data_dir", "data_files", "description", *_OPTIONS_READ_HERE.get(builder.name, ()))
     plain = all(value == getattr(usual, key, value) for key, value in vars(config).items() if key not in own)
-    files: dict[str, list[Any]] = {
-        str(split): list(map(str, listed)) for split, listed in (config.data_files or {}).items()
-    }
-    if kind and plain and files:
+    listed_files = config.data_files or {}
+    if kind and plain and listed_files:
         options = {"encoding": getattr(config, "encoding", None) or "utf-8"}
         if builder.name == "csv" and config.sep != ",":
             options["delimiter"] = config.sep
-        for split, listed in files.items():
-            listed = [member for file in listed for member in _members(file)]
-            # Files of the Hub are fetched into its cache when they are read.
-            files[split] = [HubFile(file) if file.startswith("hf://datasets/") else to_path(file) for file in listed]
-        return Layout(files, kind, options, class_names={"default": class_names})
-    if files:
-        _read_as_text(builder)
-        streams = builder.as_streaming_dataset()
-    else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
+        files = {
+            str(split): [_file_at(member) for file in listed for member in _members(str(file))]
+            for split, listed in listed_files.items()
+        }
+        return Layout(files, kind, options, class_names=class_names)
+    for listed in listed_files.values():
+        # `datasets` would fetch them again at each reading.
+        listed[:] = [os.fspath(HubFile(file)) if file.startswith(_HUB) else file for file in listed]
+    _read_as_text(builder)
+    streams = builder.as_streaming_dataset()
+    return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
+
+
+def _prepared_layout(name: str, subset: str | None) -> Layout | None:
+    """Open a dataset on the Hub that cannot be reached, if the cache of `datasets` has it."""
+    import datasets
+
+    try:  # without the network, for which `load_dataset_builder` waits
+        datasets.load.CachedDatasetModuleFactory(name).get_module()
+    except FileNotFoundError:
+        return None
+    with name_load_errors(name):
+        builder = datasets.load_dataset_builder(name, subset)
         builder.download_and_prepare()
-        streams = builder.as_dataset()
-    return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names={"default": class_names})
+        objects = {str(split): rows for split, rows in builder.as_dataset().items()}
+    return Layout(objects=objects, class_names={"default": _class_names(builder)})
+
+
+def _class_names(builder: Any) -> dict[str, list[str]]:
+    features = builder.info.features or {}
+    return {column: list(feature.names) for column, feature in features.items() if hasattr(feature, "names")}
 
 
 def _members(file: str) -> list[str]:
@@ -274,12 +329,14 @@ class HubFile(os.PathLike[str]):
     def __fspath__(self) -> str:
         import huggingface_hub
 
-        with name_load_errors(self._url):
-            match = re.fullmatch(r"hf://datasets/([^@]+)@([^/]+)/(.+)", self._url)
-            if match is None:
-                raise ValueError("not the URL of a file of a dataset on the Hub")
-            repo_id, revision, file = match.groups()
+        try:
+            match = re.fullmatch(r"hf://datasets/([^@/]+/[^@/]+)(?:@([^/]+))?/(.+)", self._url)
+            repo_id, revision, file = match.groups() if match else ("", None, self._url)
             return str(huggingface_hub.hf_hub_download(repo_id, file, repo_type="dataset", revision=revision))
+        except Exception as error:  # of several libraries
+            problem = f"cannot be fetched from the Hub: {sanitize_line(str(error), 300)}"
+            remedy = "repeat the command; check your login (`hf auth login`), HF_HUB_OFFLINE and the network"
+            raise InputError(problem, path=self._url, remedy=remedy) from error
 
     def __str__(self) -> str:
         return self._url
@@ -332,8 +389,5 @@ def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None
         reason = sanitize_line(str(error.__cause__ or error) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
-        problem, remedy = f"load_dataset cannot open it: {reason}", "check its files, its card, --split and --subset"
-        if not isinstance(name, FsspecPath) and not os.path.lexists(name):
-            problem = f"no such file or data folder, and {problem}"
-            remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
-        raise InputError(problem, path=name, remedy=remedy) from error
+        remedy = "check its files, its card, --split and --subset"
+        raise InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy) from error

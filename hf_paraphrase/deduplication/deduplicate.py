@@ -21,7 +21,7 @@ from ..data.schema import columns_named
 from ..data.text_blocks import FormatSettings
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
-from ..messages import log, sanitize_line
+from ..messages import INPUT_COPIES, log, sanitize_line
 from ..searching.index import SearchIndex
 from ..searching.manifest import MANIFEST_FILE
 from ..settings import recipe, setting
@@ -55,6 +55,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
         "text (one per line), CSV, JSON lines or Parquet files of one format, or a folder or dataset on the Hub "
         "that load_dataset opens",
         path=True,
+        dataset=True,
     )
     output: str = setting("output data folder")
     against: list[str] = setting(
@@ -62,6 +63,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
         "the columns of --by, their usual text columns are compared",
         [],
         path=True,
+        dataset=True,
     )
     by: list[str] = setting(
         "text column, or several that are compared as one text; by default the columns sentence, text, sentence1 "
@@ -306,9 +308,9 @@ def _card_values(
     settings = run.settings
     source = Path(settings.input[0])
     return {
-        **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
-        "title": f"{source.resolve().name if source.exists() else settings.input[0]}, deduplicated",
-        "source": ", ".join(Path(path).resolve().name if Path(path).exists() else path for path in settings.input),
+        **inherited_metadata(source),
+        "title": f"{source.resolve().name}, deduplicated",
+        "source": ", ".join(INPUT_COPIES.get(path) or Path(path).resolve().name for path in settings.input),
         "against": ", ".join(Path(path).name for path in settings.against),
         "by": run.columns[0],
         "encoder": Path(settings.encoder).name,

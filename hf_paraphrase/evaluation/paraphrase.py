@@ -108,17 +108,16 @@ def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "t
     one, or a file, its pairs are divided into five folds that share no sentence; each fold is tested once, and four
     folds are its development pairs.
     """
-    if path.is_file():
-        dev_split = test_split = path.name
-    elif path.is_dir():
+    if path.exists():
         opened = DataFolder(path)
-        dev_split, test_split = (choose_split(opened, split) for split in (dev_split, test_split))
+        dev_split = choose_split(opened, dev_split, is_given=dev_split != "validation")
+        test_split = choose_split(opened, test_split, is_given=test_split != "test")
     name, splits = path.resolve().name, (dev_split, test_split)
-    dev = read_labelled_folder(path, dev_split)
+    dev = read_labelled_folder(path, dev_split, is_given=True)
     if dev_split == test_split:
         require_both_classes(dev, path)
         return DetectionTask(name, dev, _make_folds(dev, path), splits)
-    test = read_labelled_folder(path, test_split)
+    test = read_labelled_folder(path, test_split, is_given=True)
     tested = set(test.pair_keys())
     kept = dev.rows(np.array([key not in tested for key in dev.pair_keys()], dtype=bool))
     for part in (test, kept):

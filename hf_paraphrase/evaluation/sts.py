@@ -36,6 +36,7 @@ from ..encoders.dev_sets.pair_sets import (
 )
 from ..encoders.dev_sets.sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from ..errors import InputError
+from ..settings import is_given
 from ..tables import short_names
 from ..vectors.similarity import correlations
 from .baselines import Scorer
@@ -298,7 +299,8 @@ def _read_sts(settings: EvaluateSettings) -> Benchmark:
 
 def _read_graded(settings: EvaluateSettings) -> Benchmark:
     paths = name_folders(settings)
-    sets = [(name, read_graded_folder(path, settings.split), path) for name, path in paths.items()]
+    read = partial(read_graded_folder, split=settings.split, is_given=is_given(settings, "split"))
+    sets = [(name, read(path), path) for name, path in paths.items()]
     named = [
         replace(graded, name=f"{name}/{graded.name.rpartition('/')[2]}" if path.is_dir() else name)
         for name, graded, path in sets

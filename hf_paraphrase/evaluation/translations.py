@@ -12,6 +12,7 @@ from ..data.folder import DataFolder
 from ..encoders.dev_sets.pair_sets import choose_split, encode_once
 from ..encoders.dev_sets.scorer import measure_translation_retrieval
 from ..errors import InputError
+from ..settings import is_given
 from ..text.normalization import is_blank
 from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, format_side_by_side, has_columns, name_folders
@@ -28,7 +29,8 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     bitexts: dict[str, list[list[str]]] = {}
     for name, folder in folders.items():
         opened = DataFolder(folder)
-        columns = opened.table(choose_split(opened, settings.split), _COLUMNS).columns
+        split = choose_split(opened, settings.split, is_given=is_given(settings, "split"))
+        columns = opened.table(split, _COLUMNS).columns
         pairs = zip(*(column.to_pylist() for column in columns), strict=True)
         has_pairs = False
         for source, target, source_lang, target_lang in pairs:

@@ -14,8 +14,8 @@ The grammar of comparisons, with white space allowed between their parts:
     number     = a decimal number, with sign and exponent if need be
 
 With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may be quoted; a column of text is compared
-with the literal text (`language=en`, `domain in news,law`). Several selections are and-ed. A missing value or NaN
-satisfies no comparison, `!=` included.
+with the literal text (`language=en`, `domain in news,law`), one of classes with their names or numbers. Several
+selections are and-ed. A missing value or NaN satisfies no comparison, `!=` included.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import inspect
 import operator as of
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.schema import is_number, is_text
+from ..data.schema import class_names_of, is_number, is_text
 from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
 from ..text.normalization import normalize_text
@@ -144,7 +144,7 @@ def find_selection(name: str, text: str | None = None) -> Selection:
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
     """Check that every selection uses existing or measurable columns, and compares like with like."""
     sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
-    for selection in selections:
+    for selection in (_with_class_numbers(selection, schema) for selection in selections):
         wanted_by = f"--keep `{selection.text}`"
         only_numbers = selection.function is None and selection.texts is None
         check_columns(selection.columns, schema, wanted_by, numbers=only_numbers)
@@ -153,6 +153,19 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
         if selection.function is None and not is_of_texts and selection.numbers is None:
             problem = f"{wanted_by}: the column {column} holds numbers, not text"
             raise UsageError(problem, remedy="compare it with numbers")
+
+
+def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
+    """Replace the names of classes by their numbers, which the column holds."""
+    names = class_names_of(schema).get(selection.columns[0], [])
+    if not names or not selection.texts:
+        return selection
+    numbers = tuple(str(names.index(text)) if text in names else text for text in selection.texts)
+    if replace(selection, texts=numbers).numbers is None:
+        wrong = next(text for text in selection.texts if text not in names)
+        problem = f"--keep `{selection.text}`: the column {selection.columns[0]} has no class `{wrong}`"
+        raise UsageError(problem, remedy=choice_of(wrong, names))
+    return replace(selection, texts=numbers, conditions=())
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
@@ -175,6 +188,7 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Return which rows of a table satisfy a selection: bool (rows,)."""
     sides = dict(zip(SIDES, find_sides(table.schema.names), strict=True))
     columns = [sides.get(column, column) for column in selection.columns]
+    selection = _with_class_numbers(selection, table.schema)
     if selection.function is None and is_text(table.schema.field(columns[0]).type):
         return selection.mask(table.column(columns[0]).cast(pa.string()))
     return selection.mask(*(_read_values(table, column) for column in columns))

@@ -199,10 +199,14 @@ def splits_of_datasets(folder, cache):
     found = load_dataset(str(folder), cache_dir=str(cache))
     if not any({".csv", ".tsv"} & {*path.suffixes} for path in folder.rglob("*")):
         return found
+    return as_text(found, str(folder), cache_dir=str(cache))
+
+
+def as_text(found, name, subset=None, **options):
+    """Loads CSV again, with the text of its files as values."""
     text = Features(dict.fromkeys(next(iter(found.values())).column_names, Value("string")))
     try:
-        options = {"features": text, "keep_default_na": False, "na_values": [""]}
-        return load_dataset(str(folder), cache_dir=str(cache), **options)
+        return load_dataset(name, subset, features=text, keep_default_na=False, na_values=[""], **options)
     except ValueError:  # its other files are read, which do not have these options
         return found
 
@@ -219,6 +223,13 @@ def test_splits_counts_and_values_are_those_of_load_dataset(name, tmp_path):
     unknown = f"no split `other` .the splits are {', '.join(opened.splits)}."
     with pytest.raises(InputError, match=unknown):
         opened.table("other")
+
+
+def test_types_that_datasets_inferred_in_its_cache_change_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    folder = build(tmp_path / "set", LAYOUTS["a card: data_files: r.csv, skiprows: 1"])
+    load_dataset(str(folder))
+    assert open_rows(folder).read().to_pylist() == [{"a": "1", "b": "2"}]
 
 
 def test_a_configuration_of_a_card_opens_by_its_name(tmp_path):

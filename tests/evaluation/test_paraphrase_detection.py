@@ -5,6 +5,7 @@ import pytest
 from small_runs import write_rows
 
 import hf_paraphrase
+from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation import paraphrase
 from hf_paraphrase.evaluation.baselines import Scorer
@@ -132,6 +133,21 @@ def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
     results = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
     assert "9 dev pairs left out" in report(results)
     assert [item.metric for item in list_detection_measurements(results[0])] == ["average_precision", "accuracy", "f1"]
+
+
+@pytest.mark.parametrize("column", ["label", "score"])
+def test_a_file_is_the_split_train_and_any_other_is_refused(column, tmp_path, capsys):
+    rows = "".join(f"a {row},b {row},{row % 2}\n" for row in range(20))
+    (tmp_path / "pairs.csv").write_text(f"sentence1,sentence2,{column}\n{rows}")
+    words = ["evaluate", "--data", str(tmp_path / "pairs.csv"), "--baseline", "words"]
+    seeds = ["--seeds", "0"] if column == "label" else []
+    assert main([*words, *seeds]) == 0
+    for option in ("--dev-split", "--test-split") if column == "label" else ("--split",):
+        assert main([*words, *seeds, option, "train"]) == 0
+        capsys.readouterr()
+        assert main([*words, *seeds, option, "held_out"]) == main([*words, *seeds, option, "dev"]) == 2
+        errors = capsys.readouterr().err
+        assert all(f"no split `{name}` (the splits are train)" in errors for name in ("held_out", "dev"))
 
 
 def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_path):

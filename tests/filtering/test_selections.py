@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase.data.schema import class_metadata
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.selections import apply_selection, check_selections, different, parse_selection
 
@@ -74,6 +75,28 @@ def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_n
     )
     for text in ("x!=0", "x<=5", "x==1", "rank==0", "same==1"):
         assert apply_selection(parse_selection(text), table).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("topic=law", [1]),
+        ("topic != law", [0, 2, 3]),
+        ("topic in law,7", [1, 3]),
+        ("topic='at sea'", [2]),
+        ("topic=2", [2]),
+        ("topic=7", [3]),
+        ("topic<=1", [0, 1]),
+    ],
+)
+def test_a_column_of_classes_is_compared_with_their_names_or_numbers(text, rows):
+    metadata = class_metadata({"topic": ["news", "law", "at sea", "7"]})
+    table = pa.table({"topic": [0, 1, 2, 3]}, schema=pa.schema([("topic", pa.int64())], metadata=metadata))
+    selection = parse_selection(text)
+    check_selections([selection], table.schema)
+    assert np.flatnonzero(apply_selection(selection, table)).tolist() == rows
+    with pytest.raises(UsageError, match=r"no class `lwa` .did you mean law. One of news, law, at sea, 7"):
+        check_selections([parse_selection("topic=lwa")], table.schema)
 
 
 def test_unknown_columns_are_refused_and_the_choices_named():

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...artefacts.fsspec_path import to_path
 from ...errors import InputError, UsageError
+from ...messages import as_given
 from ...settings import flag, seed_setting, setting
 from ...text.languages import check_language, primary_language
 from ...text.normalization import are_visible, decode_moses, normalize_texts
@@ -80,6 +81,7 @@ class BitextSource(Source, UserFileSettings):
         "a column translation that has both languages, or columns named by their codes, or source and target",
         None,
         path=True,
+        dataset=True,
     )
     subset: str | None = setting("the configuration of --dataset, such as en-fr", None, only_with="dataset")
     split: str = setting("the split of --dataset that is read", "train", only_with="dataset")
@@ -126,8 +128,8 @@ class BitextSource(Source, UserFileSettings):
     @property
     def title(self) -> str:
         """The languages and the name of the training data."""
-        name = to_path(self.dataset or self.gettext or self.tmx or self.tsv or self.source_file or "").name
-        return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
+        path = self.dataset or self.gettext or self.tmx or self.tsv or self.source_file or ""
+        return f"Bitext {self.source_lang}-{self.target_lang} ({to_path(as_given(path)).name})"
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import UsageError
-from ...messages import log
+from ...messages import as_given, log
 from ...settings import is_given, setting
 from ...text.normalization import decode_moses
 from ..folder import check_split_name
@@ -61,6 +61,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
         "that load_dataset opens; --split chooses its split",
         "",
         path=True,
+        dataset=True,
     )
     subset: str | None = setting("the configuration of --dataset, such as pair", None, only_with="dataset")
     columns: str = setting(
@@ -97,7 +98,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     @property
     def title(self) -> str:
         """The name of the file."""
-        return f"Paraphrase pairs ({self.path.name})"
+        return f"Paraphrase pairs ({Path(as_given(str(self.path))).name})"
 
     def _entries(self) -> list[tuple[str, str]]:
         """Return the names in `columns`, each with its name in the data."""

@@ -17,8 +17,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from ...artefacts.cards import check_license
-from ...artefacts.provenance import is_url
+from ...artefacts.provenance import inherited_metadata, is_url
 from ...errors import InputError, UsageError, no_folder
+from ...inputs import OBJECTS, HubDataset
+from ...messages import INPUT_COPIES
 from ...settings import Settings, setting
 from ...text.languages import check_language
 from ..decontamination import DecontaminationSettings
@@ -131,8 +133,9 @@ class OriginSettings(SourceOptions):
         """Refuse an unknown licence or a value that is no URL."""
         super().check()
         check_license(self.license)
-        if self.dataset and not Path(self.dataset).exists() and self.url is None:
-            self.url = f"https://huggingface.co/datasets/{self.dataset}"
+        if self.dataset and isinstance(dataset := OBJECTS.get(self.dataset), HubDataset):
+            self.url = self.url or f"https://huggingface.co/datasets/{dataset.repo_id}"
+            self.license = self.license or next(iter(inherited_metadata(self.dataset)["license"]), None)
         if self.url is not None and not is_url(self.url):
             raise UsageError(f"--url `{self.url}` is not a URL", remedy="give one with http:// or https://")
 
@@ -206,7 +209,9 @@ class Source(SourceOptions, ABC):
     def origins(self) -> list[str]:
         """Return the names of the raw data, for the card."""
         if self.dataset:
-            return [Path(self.dataset).name if Path(self.dataset).exists() else self.dataset]
+            revision = getattr(OBJECTS.get(self.dataset), "revision", None)
+            name = INPUT_COPIES.get(self.dataset) or Path(self.dataset).name
+            return [f"{name}, revision {revision}" if revision else name]
         return list(dict.fromkeys(path.name for path in self.files()))
 
 

@@ -91,10 +91,13 @@ def list_columns(path: Path) -> set[str]:
         return set()
 
 
-def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
-    """Read columns of a file, or of a split of a data set, and return the name of the set and the columns."""
+def read_columns(path: Path, split: str, fields: Sequence[Field], *, is_given: bool = False) -> tuple[str, pa.Table]:
+    """Read columns of a split of a data set; a file is the split `train`. Return the name of the set and the columns.
+
+    With `is_given` the user named the split, which no other one replaces.
+    """
     name, folder = path.resolve().name, DataFolder(path)
-    split = folder.splits[0] if path.is_file() else choose_split(folder, split)
+    split = choose_split(folder, split, is_given=is_given)
     table = folder.table(split, [column.name for column in fields])
     first_line = 2 if path.is_file() and kind_of_rows(path) == "csv" else 1
     for column in fields:
@@ -113,19 +116,21 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
     return name, table
 
 
-def choose_split(folder: DataFolder, split: str) -> str:
+def choose_split(folder: DataFolder, split: str, *, is_given: bool = False) -> str:
     """Return a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
 
-    The only split replaces a missing split `validation`, `dev` or `test`, which are names that the user did not give.
+    The only split replaces a missing split `validation`, `dev` or `test` that the user did not name.
     """
-    only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
+    may_be_replaced = len(folder.splits) == 1 and split in ("validation", "dev", "test") and not is_given
+    only = folder.splits if may_be_replaced else ()
     return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
 
 
-def read_graded_folder(path: Path, split: str) -> GradedSet:
+def read_graded_folder(path: Path, split: str, *, is_given: bool = False) -> GradedSet:
     """Read pairs with a column of scores from a file, or from a split of a data folder."""
     column = find_score(list_columns(path)) or SCORE
-    name, table = read_columns(path, split, [*_SIDES, Field(column, pa.float64(), may_be_null=True)])
+    fields = [*_SIDES, Field(column, pa.float64(), may_be_null=True)]
+    name, table = read_columns(path, split, fields, is_given=is_given)
     first, second, values = (column.to_pylist() for column in table.columns)
     return GradedSet(name, "graded", first, second, check_scores(values, path, f"split `{split}`"))
 
@@ -143,14 +148,14 @@ def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
     return scores
 
 
-def read_labelled_folder(path: Path, split: str) -> LabelledSet:
+def read_labelled_folder(path: Path, split: str, *, is_given: bool = False) -> LabelledSet:
     """Read pairs with a column of labels from a file, or from a split of a data folder.
 
     Labels mean what :class:`~...data.pair_rows.PairLabels` reads in them. Pairs without a label are undecided and left
     out, as in Opusparcus (Creutz 2018).
     """
     column = find_label(list_columns(path)) or LABEL
-    name, table = read_columns(path, split, [*_SIDES, Field(column, may_be_null=True)])
+    name, table = read_columns(path, split, [*_SIDES, Field(column, may_be_null=True)], is_given=is_given)
     first, second = (table[side.name].to_pylist() for side in _SIDES)
     read = PairLabels(column, class_names_of(table.schema), path=str(path)).read(table[column])
     labels = pc.fill_null(read, -1).to_numpy()

@@ -74,7 +74,7 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
 
 def _read_set(name: str, folder: Path, splits: Sequence[str]) -> GradedSet:
     splits = [check_split_name(split) for split in dict.fromkeys(splits)] or _default_splits(folder)
-    parts = [read_graded_folder(folder, split) for split in splits]
+    parts = [read_graded_folder(folder, split, is_given=True) for split in splits]
     if not any(map(len, parts)):
         raise InputError(f"no pair in {', '.join(splits)}", path=folder, remedy="give another --split")
     first = [text for part in parts for text in part.sentences1]

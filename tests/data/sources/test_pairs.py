@@ -190,7 +190,7 @@ def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monke
         ),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
         ({"dataset": "set"}, InputError, r"missing columns sentence1.*--columns sentence1="),
-        ({"dataset": "no/such_dataset"}, InputError, "load_dataset cannot open it"),
+        ({"dataset": "no/such_dataset"}, InputError, "no such file or data folder"),
         ({"parquet": "n.parquet", "columns": "sentence1=a,sentence2=b"}, InputError, "of type int64, not text"),
     ],
 )
