@@ -35,7 +35,7 @@ from .bm25 import fuse_rankings
 from .building import Blocks, RowEncoder, build_index, find_first_to_merge, make_index_card
 from .manifest import Manifest
 from .segments import ID, POSITION, SENTENCE, remove_leftovers, write_segment
-from .snapshot import Snapshot, Vectors, convert_old_index
+from .snapshot import Snapshot, Vectors
 from .snippets import find_best_passages
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class SearchIndex:
 
     def refresh(self) -> bool:
         """Read the folder again if it has changed, and return whether it has."""
-        is_new = Manifest.read_from(self.folder) != self.snapshot.read_manifest
+        is_new = Manifest.read_from(self.folder) != self.snapshot.manifest
         if is_new:
             self.snapshot = Snapshot.open(self.folder)
         return is_new
@@ -378,7 +378,6 @@ class SearchIndex:
             raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
         try:
             with locked(self.folder.resolve(), wait=True):
-                convert_old_index(self.folder)
                 snapshot = Snapshot(self.folder, Manifest.read_from(self.folder))
                 remove_leftovers(self.folder, snapshot.manifest)
                 yield snapshot

@@ -59,7 +59,7 @@ class Manifest:
         sources: Names of the corpora.
         encoder: Name of the encoder.
         columns: Text columns of the corpora that were read.
-        format: Version of the file format; 1 for indexes of version 0.1 and 0.2.
+        format: Version of the file format.
     """
 
     dimension: int
@@ -111,7 +111,7 @@ class Manifest:
 
     @classmethod
     def read_from(cls, folder: Path) -> Manifest:
-        """Read the manifest of an index folder; a manifest of format 1 has counts only."""
+        """Read the manifest of an index folder."""
         path = folder / MANIFEST_FILE
         if not path.exists():
             what = f"not an index folder: it has no {MANIFEST_FILE}" if folder.exists() else "no such index folder"
@@ -120,10 +120,10 @@ class Manifest:
         version = values.get("format", 1)
         if version > FORMAT:
             raise InputError("made by a newer version of hf-paraphrase", path=path, remedy="update hf-paraphrase")
+        if version < FORMAT:
+            what = "an index of version 0.2 or earlier"
+            raise InputError(what, path=path, remedy="build it again: search --corpus FILE --output INDEX --overwrite")
         try:
-            if version == 1:
-                counts = {name: values.get(name, 0) for name in ("read", "empty", "repeated")}
-                return cls(values["dimension"], **counts, format=1)
             segments = tuple(SegmentEntry(**entry) for entry in values.pop("segments"))
             return cls(segments=segments, **values)
         except (AttributeError, KeyError, TypeError) as error:

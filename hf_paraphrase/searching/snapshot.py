@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,30 +12,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..artefacts.provenance import read_provenance
-from ..data.folder import DataFolder
 from ..data.row_selection import take_rows
-from ..errors import InputError, UsageError
-from ..inputs import temporary_folder
+from ..errors import UsageError
 from ..settings import Option
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import KINDS
 from ..vectors.similarity import check_counts
-from ..vectors.storage import open_vectors
 from .bm25 import Bm25
 from .filters import select_rows
-from .manifest import FORMAT, Manifest
+from .manifest import Manifest
 from .segments import (
-    FAISS_FILE,
     KEYS,
-    POSITION,
-    SENTENCE,
-    VECTORS_FILE,
     Rows,
     Segment,
-    hash_keys,
     locate,
-    write_segment,
 )
 
 _ATTEMPTS = 5
@@ -72,14 +59,14 @@ class Snapshot:
     Rows are numbered from 0 over all segments, removed rows included, until segments are merged.
 
     Attributes:
-        read_manifest: The manifest of the folder; differs from `manifest` for an index of version 0.1 or 0.2.
+        manifest: The manifest of the folder.
         table: All rows, removed rows included, with the columns of all segments.
         vectors: Their vectors.
         removed: The removed rows, ascending.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.manifest = self.read_manifest = manifest
+        self.manifest = manifest
         self.segments = [Segment(folder, entry, manifest) for entry in manifest.segments]
         self.starts = np.cumsum([0, *(entry.rows for entry in manifest.segments)])
         self.vectors = Vectors([segment.vectors for segment in self.segments], manifest.dimension)
@@ -91,27 +78,16 @@ class Snapshot:
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
-        """Open the current state of an index folder; a copy of an index of version 0.1 or 0.2 is converted."""
+        """Open the current state of an index folder."""
         for attempt in range(_ATTEMPTS):
             manifest = Manifest.read_from(folder)
             try:
-                return cls(folder, manifest) if manifest.format != 1 else cls._open_converted(folder, manifest)
+                return cls(folder, manifest)
             except Exception:
                 # Another process may have merged segments and removed their files.
                 if attempt + 1 == _ATTEMPTS or Manifest.read_from(folder) == manifest:
                     raise
         raise AssertionError
-
-    @classmethod
-    def _open_converted(cls, folder: Path, manifest: Manifest) -> Snapshot:
-        """Open an index of version 0.1 or 0.2 without a change to its folder, which may be read-only."""
-        with ExitStack() as stack:
-            copy = stack.enter_context(temporary_folder()) / "index"
-            copy.mkdir()
-            snapshot = cls(copy, _convert(folder, manifest, copy))
-            weakref.finalize(snapshot, stack.pop_all().close)
-        snapshot.read_manifest = manifest
-        return snapshot
 
     def __len__(self) -> int:
         return self.manifest.rows
@@ -220,39 +196,3 @@ class Snapshot:
             zero_rows = segment.entry.zero_rows - int((~segment.vectors[own].any(axis=1)).sum())
             entries[part] = replace(segment.entry, removed=name, num_removed=len(removed), zero_rows=zero_rows)
         return replace(self.manifest, segments=tuple(entries))
-
-
-def convert_old_index(folder: Path) -> None:
-    """Rewrite an index of version 0.1 or 0.2 in its folder, which the caller has locked; leave others unchanged."""
-    manifest = Manifest.read_from(folder)
-    if manifest.format == 1:
-        _convert(folder, manifest, folder).write(folder)
-        shutil.rmtree(folder / "data", ignore_errors=True)
-        for name in (VECTORS_FILE, FAISS_FILE):
-            (folder / name).unlink(missing_ok=True)
-
-
-def _convert(folder: Path, manifest: Manifest, target: Path) -> Manifest:
-    """Write the rows of an index of version 0.1 or 0.2 as a segment of `target`, for exact search."""
-    data, vectors = DataFolder(folder), open_vectors(folder / VECTORS_FILE)
-    data.require(SENTENCE, POSITION)
-    table = data.table()
-    if vectors.shape != (len(table), manifest.dimension):
-        what = f"{len(table)} sentences of dimension {manifest.dimension}, but vectors of shape {vectors.shape}"
-        raise InputError(what, path=folder, remedy="build the index again")
-    record = read_provenance(folder)
-    # Version 0.1 recorded these names in its settings only.
-    settings, results = record.get("settings", {}), record.get("results", {})
-    spans = [slice(first, first + _ROWS_PER_BATCH) for first in range(0, len(table), _ROWS_PER_BATCH)]
-    parts = ((table[span], vectors[span], hash_keys(table[span])) for span in spans)
-    entry = write_segment(target, parts, manifest, None)
-    assert entry is not None
-    return replace(
-        manifest,
-        segments=(entry,),
-        read=manifest.read or int(table[POSITION][-1].as_py()),
-        sources=results.get("sources") or [Path(settings.get("corpus") or folder.resolve()).name],
-        encoder=results.get("encoder") or Path(settings.get("model") or "encoder").name,
-        columns=results.get("columns") or settings.get("columns") or [],
-        format=FORMAT,
-    )

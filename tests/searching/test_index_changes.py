@@ -13,7 +13,6 @@ import pytest
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import write_provenance
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, OutputError, UsageError
 from hf_paraphrase.searching import bm25
@@ -221,24 +220,9 @@ def test_words_are_found_in_every_unicode_form(make, spelled):
     assert bm25.Bm25([bm25.WordIndex.build([texts(index)])]).best("istanbul", 3).tolist() == [2]
 
 
-def test_an_index_of_version_02_opens_and_is_converted_when_it_changes(make, tmp_path):
-    index = make(pa.table({"sentence": ["w1", "w2 w3", "w4"], "year": [1, 2, 3]}))
-    old = tmp_path / "old"
-    old.mkdir()
-    np.save(old / "vectors.npy", index.vectors[0:3])
-    write_split(old, "train", [index.sentences], index.sentences.schema)
-    record = {"rows": 3, "dimension": 5, "zero_rows": 0, "lists": 0, "recall": None, "format": 1, "read": 3}
-    (old / "index.json").write_text(json.dumps(record))
-    results = {**record, "sources": ["corpus.txt"], "encoder": "mine", "columns": []}
-    write_provenance(old, command="search", settings={}, results=results)
-    before = {path: path.read_bytes() for path in old.rglob("*") if path.is_file()}
-    opened = SearchIndex(old, index.encoder)
-    assert opened.sentences.equals(index.sentences) and not opened.refresh()
-    for options in ({}, {"hybrid": True}, {"filters": "year<=2"}):
-        assert next(opened.search("w1 w2", 3, **options)) == next(index.search("w1 w2", 3, **options))
-    # Opening and searching change nothing, so that a read-only folder opens.
-    assert {path: path.read_bytes() for path in old.rglob("*") if path.is_file()} == before
-    assert opened.remove("w1") == 1 and opened.add("w5") == 1
-    assert texts(opened) == ["w2 w3", "w4", "w5"] and opened.sentences["position"].to_pylist() == [2, 3, 4]
-    assert {path.name for path in old.iterdir()} == {"README.md", "index.json", "provenance.json", "segments"}
-    assert opened.settings.sources == ["corpus.txt"] and opened.settings.encoder == "mine"
+def test_an_index_of_an_earlier_version_is_refused_with_the_command_that_builds_it_again(make):
+    index = make(["w1", "w2"])
+    (index.folder / "index.json").write_text(json.dumps({"rows": 2, "dimension": 5, "format": 1}))
+    for use in (SearchIndex, lambda folder: index.refresh()):
+        with pytest.raises(InputError, match=r"version 0.2 or earlier.*build it again: search --corpus"):
+            use(index.folder)
