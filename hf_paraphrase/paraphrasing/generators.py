@@ -40,8 +40,11 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"\W{0,2}(?:paraphrased?(?: sentence)?|(?:rewritten |new )?sentence)\W{0,2}:\W{0,2}\s+", re.IGNORECASE
+    r"\W{0,2}(?:(?:new )?sentence|[^:\"“]{0,60}\b(?:paraphras|rephras|reword|rewrit|in other words\b|"
+    r"in the same language\b|the original sentence\b|you (?:can|could) say\b)[^:\"“]{0,60})\W{0,2}:\W{0,2}\s+",
+    re.IGNORECASE,
 )
+"""A label of the paraphrase, or words that lead to it, up to the colon."""
 _ITEM = re.compile(r"\s*(?:\d{1,2}[.)]|[-*•])\s+")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`"}
 _SURE = 0.8
