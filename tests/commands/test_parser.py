@@ -220,7 +220,7 @@ WORDS = """
     license measures model_source_lang model_target_lang multilingual_teacher_langs pivots
     positive_label protocols query ray_address remove_id repo_id
     report_to revision shard source_lang source_language split subset target_column target_lang task_prefix tasks
-    teacher_lang test_part test_split text_column thousands train_split tuning_part url
+    teacher_lang test_part test_split text_column thousands token_arrays train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""
 SENTENCES_THEMSELVES = ("GateAnalysisSettings", "sentences")

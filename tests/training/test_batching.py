@@ -70,7 +70,7 @@ def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch():
         loader.set_epoch(epoch)
         updates = len(sampler) // 2
         state = TrainerState(global_step=epoch * updates + skipped)
-        EpochOfBatches(sampler.set_epoch, updates).on_epoch_begin(None, state, None)
+        EpochOfBatches(sampler.set_epoch, lambda: updates).on_epoch_begin(None, state, None)
         return [batch.tolist() for batch in loader]
 
     for epoch in range(2):
