@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,6 +19,10 @@ from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 from ..artefacts.weights import check_finite
 
 _SECONDS_BETWEEN_LOOKS = 5
+_STATE_FILE = "trainer_state.json"
+"""The file of a checkpoint that the Trainer writes last."""
+_OTHER_FILES = ("*.safetensors", "optimizer*", "scheduler*", "rng_state*", "training_args*")
+"""Its other files. The Trainer removes them in any order when it keeps another checkpoint as the best."""
 
 
 class OneLineProgress(ProgressCallback):
@@ -119,14 +124,15 @@ class AtCheckpoints(TrainerCallback):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Find the newest complete checkpoint, and remove incomplete checkpoints."""
+    """Find the newest complete checkpoint, and remove those that were written or removed in part."""
     complete: list[tuple[int, Path]] = []
     for path in folder.glob("checkpoint-*"):
-        try:
-            state = json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
-            complete.append((int(state["global_step"]), path))
-        except (OSError, ValueError, KeyError):
-            shutil.rmtree(path)
+        with suppress(OSError, ValueError, KeyError):
+            step = int(json.loads((path / _STATE_FILE).read_text(encoding="utf-8"))["global_step"])
+            if all(any(path.glob(pattern)) for pattern in _OTHER_FILES):
+                complete.append((step, path))
+                continue
+        shutil.rmtree(path)
     return max(complete)[1] if complete else None
 
 
@@ -137,7 +143,7 @@ def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
     """
     if not isinstance(checkpoint, str):
         return None
-    state = TrainerState.load_from_json(str(Path(checkpoint) / "trainer_state.json"))
+    state = TrainerState.load_from_json(str(Path(checkpoint) / _STATE_FILE))
     return state if state.global_step >= state.max_steps > 0 else None
 
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
+import pytest
 import torch
 from transformers import TrainerControl, TrainerState
 
-from hf_paraphrase.training.callbacks import OneLineProgress
+from hf_paraphrase.training.callbacks import OneLineProgress, last_checkpoint
 
 
 def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
@@ -21,3 +23,23 @@ def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
     assert progress.training_bar.postfix == "loss=0.25"
     progress.on_log(None, state, control, {"loss": 0.2, "eval_dev_mean": 71.5})
     assert progress.figures == {"loss": "0.2", "dev dev_mean": "71.5"}
+
+
+PARTS = (
+    "model.safetensors",
+    "optimizer.pt",
+    "rng_state.pth",
+    "scheduler.pt",
+    "trainer_state.json",
+    "training_args.bin",
+)
+
+
+@pytest.mark.parametrize("missing", PARTS)
+def test_a_checkpoint_that_was_removed_in_part_does_not_count(tmp_path, missing):
+    for step in (3, 6):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        for name in PARTS:
+            (tmp_path / f"checkpoint-{step}" / name).write_text(json.dumps({"global_step": step}))
+    (tmp_path / "checkpoint-6" / missing).unlink()
+    assert last_checkpoint(tmp_path) == tmp_path / "checkpoint-3" and not (tmp_path / "checkpoint-6").exists()
