@@ -21,8 +21,8 @@ from ..artefacts.weights import check_finite
 _SECONDS_BETWEEN_LOOKS = 5
 _STATE_FILE = "trainer_state.json"
 """The file of a checkpoint that the Trainer writes last."""
-_OTHER_FILES = ("*.safetensors", "optimizer*", "scheduler*", "rng_state*", "training_args*")
-"""Its other files. The Trainer removes them in any order when it keeps another checkpoint as the best."""
+_OTHER_FILES = ("*.safetensors", "optimizer*", "scheduler*", "rng_state*")
+"""What else a training continues from. The Trainer removes the files in any order when it keeps another checkpoint as the best."""
 
 
 class OneLineProgress(ProgressCallback):

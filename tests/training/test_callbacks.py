@@ -25,7 +25,7 @@ def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
     assert progress.figures == {"loss": "0.2", "dev dev_mean": "71.5"}
 
 
-PARTS = (
+PARTS = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json")
     "model.safetensors",
     "optimizer.pt",
     "rng_state.pth",
