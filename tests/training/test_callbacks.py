@@ -26,13 +26,6 @@ def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
 
 
 PARTS = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json")
-    "model.safetensors",
-    "optimizer.pt",
-    "rng_state.pth",
-    "scheduler.pt",
-    "trainer_state.json",
-    "training_args.bin",
-)
 
 
 @pytest.mark.parametrize("missing", PARTS)
