@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_LOOKS = 5
 _STATE_FILE = "trainer_state.json"
 """The file of a checkpoint that the Trainer writes last."""
 _OTHER_FILES = ("*.safetensors", "optimizer*", "scheduler*", "rng_state*")
-"""The rest of what a training continues from. The Trainer removes it in any order if another checkpoint is the best."""
+"""Its other parts, which the Trainer removes in any order if another checkpoint is the best."""
 
 
 class OneLineProgress(ProgressCallback):
