@@ -13,6 +13,7 @@ import csv
 import json
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -114,7 +115,7 @@ def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Ite
             errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object per line")
 
 
-class FileReader:
+class FileReader(ABC):
     """Reads files of one format, which have the columns of the first; a subclass reads one file."""
 
     has_lines = False
@@ -126,8 +127,9 @@ class FileReader:
         self.encoding: str = self.options.get("encoding", "utf-8")
         self.schema = self._read_schema()
 
+    @abstractmethod
     def _read_schema(self) -> pa.Schema:
-        raise NotImplementedError
+        """Return the columns of the first file."""
 
     def count(self) -> int:
         """Count the rows; a text format is read once for it."""
@@ -148,6 +150,7 @@ class FileReader:
                     return
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Stream columns of one file; a reader with its own `batches` needs no such method."""
         raise NotImplementedError
 
 

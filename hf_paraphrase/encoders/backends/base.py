@@ -226,11 +226,14 @@ class TokenBackend(Backend):
         unknown_id, special_ids = self.special_tokens()
         others = [*special_ids, *([] if unknown_id is None else [unknown_id])]
         size = max(self.rust_tokenizer.get_vocab_size(), 1 + int(ids.max(initial=0)), *(1 + other for other in others))
-        if len(self._is_word) < size:
+        is_word = self._is_word
+        if len(is_word) < size:
             # 1 for a known word, 0 for another token, -1 for one that was not looked at.
-            self._is_word = np.full(size, -1, np.int8)
-            self._is_word[others] = 0
-        for token_id in np.unique(ids[self._is_word[ids] < 0]).tolist():
+            is_word = np.full(size, -1, np.int8)
+            is_word[others] = 0
+            # Other threads see the array with its special tokens only.
+            self._is_word = is_word
+        for token_id in np.unique(ids[is_word[ids] < 0]).tolist():
             token = self.rust_tokenizer.id_to_token(token_id)
-            self._is_word[token_id] = token is not None and _ALPHANUMERIC.search(token) is not None
-        return self._is_word[ids] == 1
+            is_word[token_id] = token is not None and _ALPHANUMERIC.search(token) is not None
+        return is_word[ids] == 1
