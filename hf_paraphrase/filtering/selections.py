@@ -15,7 +15,7 @@ The grammar of comparisons, with white space allowed between their parts:
 
 With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may be quoted; a column of text is compared
 with the literal text (`language=en`, `domain in news,law`), one of classes with their names or numbers. Several
-selections are and-ed. A missing value or NaN satisfies no comparison, `!=` included.
+selections are and-ed. A missing value, NaN or the class -1 satisfies no comparison, `!=` included.
 """
 
 from __future__ import annotations
@@ -197,4 +197,6 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
 def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:
     if is_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
-    return read_numeric(table, column)
+    values = read_numeric(table, column)
+    # In `datasets` class -1 is that of a row without a class.
+    return np.where(values < 0, np.nan, values) if column in class_names_of(table.schema) else values

@@ -91,7 +91,7 @@ def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_n
 )
 def test_a_column_of_classes_is_compared_with_their_names_or_numbers(text, rows):
     metadata = class_metadata({"topic": ["news", "law", "at sea", "7"]})
-    table = pa.table({"topic": [0, 1, 2, 3]}, schema=pa.schema([("topic", pa.int64())], metadata=metadata))
+    table = pa.table({"topic": [0, 1, 2, 3, -1]}, schema=pa.schema([("topic", pa.int64())], metadata=metadata))
     selection = parse_selection(text)
     check_selections([selection], table.schema)
     assert np.flatnonzero(apply_selection(selection, table)).tolist() == rows
