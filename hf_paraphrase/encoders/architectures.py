@@ -1,6 +1,6 @@
 """The architectures of trainable sentence encoders, with their options, and functions that make and recognize models.
 
-`hf_paraphrase.registry.ENCODERS` lists them by name. A user registers a model class of their own as it is:
+`hf_paraphrase.registry.ENCODERS` lists them by name. Users can register their own model class:
 
     @ENCODERS.register("mine")
     class MyEncoder(PreTrainedModel): ...
@@ -37,7 +37,7 @@ DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 
 @dataclass(kw_only=True)
 class EncoderOptions(Settings):
-    """The options of some architectures only; None is the default of the configuration."""
+    """Options that only some architectures have; None means the default of the configuration."""
 
     GROUP: ClassVar[str] = "model"
 
@@ -168,14 +168,14 @@ def find_encoder_class(folder: Path) -> type[PreTrainedModel]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Return whether a model is of a class of transformers, or of trusted code of a repository."""
+    """Return whether the class of a model comes from transformers or from trusted code of a repository."""
     return type(model).__module__.partition(".")[0] in ("transformers", "transformers_modules") and not isinstance(
         model, tuple(list_own_classes().values())
     )
 
 
 def is_own_class(model: PreTrainedModel) -> bool:
-    """Return whether a model is of a class of the user, whose code is saved with the weights."""
+    """Return whether a user defined the class of a model; its code is then saved with the weights."""
     model_type = model.config.model_type
     is_ours = model_type in MODELS and type(model) is model_class(model_type)
     return not is_ours and not is_of_transformers(model)

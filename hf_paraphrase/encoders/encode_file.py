@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentenceEmbedder(BatchFunction):
-    """Adds the embeddings of columns of texts as columns `COLUMN_embedding`, float32 lists of one length.
+    """Adds the embeddings of columns of texts as columns `COLUMN_embedding`, float32 lists of equal length.
 
     A missing text embeds to zeros, as an empty text. `bf16` applies to the products of a network; averages and ONNX
     models always compute in fp32.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sentences:
-    """Token ids of sentences laid end to end, and a key of each text before scrambling, `keys` (sentences,)."""
+    """Concatenated token ids of sentences, and a hash of each text before scrambling, `keys` (sentences,)."""
 
     tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Sentences:
 
 
 class GrowingArray:
-    """An array in a temporary file without a name, which the system removes with the process."""
+    """An append-only array in an unnamed temporary file, which is deleted when the process ends."""
 
     def __init__(self, dtype: type[np.generic], scratch: str | os.PathLike[str] | None, what: str) -> None:
         self._dtype, self._what = dtype, what
@@ -113,8 +113,8 @@ class TokenArrays:
 def hash_token_ids(ids: TokenIds) -> NDArray[np.int64]:
     """Compute a 64-bit hash of each token sequence (texts,).
 
-    Among a hundred million texts two share a hash with a probability of about 1/4000; they are then no negatives of
-    each other.
+    Texts with equal hashes are never negatives of each other. The probability that any two of a hundred million
+    different texts have the same hash is about 1/4000.
     """
     tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
     return hash64(tokens[start:end] for start, end in pairwise(ends)).view(np.int64)
@@ -126,9 +126,9 @@ class EncodedPairs(Sentences):
 
     Attributes:
         labels: The degree of paraphrase of each pair, from 0 to 1 (pairs,), float32; None for pairs without labels.
-        dropped: The number of pairs left out because a side had no tokens.
+        dropped: The number of pairs left out because a sentence had no tokens.
         not_paraphrases: The number of pairs left out because of their label.
-        negatives: The negatives of first sentences in the data, pair by pair; None without any.
+        negatives: The hard negatives that the data give for first sentences, pair by pair; None without any.
         negative_offsets: The start of the negatives of each pair, and the end (pairs + 1,), int64.
     """
 
@@ -142,7 +142,7 @@ class EncodedPairs(Sentences):
         return len(self.keys) // 2
 
     def negatives_of(self, pairs: NDArray[np.int64]) -> Sentences | None:
-        """Return the negatives in the data of some pairs (pairs,), in their order; None if the data have none."""
+        """Return the negatives that the data give for some pairs (pairs,), in their order; None if there are none."""
         if self.negatives is None or self.negative_offsets is None:
             return None
         starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
@@ -164,12 +164,12 @@ def encode_pairs(
     positive_label: str | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> EncodedPairs:
-    """Tokenize pairs, and leave out pairs with a side without tokens.
+    """Tokenize pairs, and leave out pairs in which a sentence has no tokens.
 
     The pairs are streamed, and their ids go to temporary files in the folder `scratch` (None for the folder of the
     system), so that memory holds one block of rows. A fast tokenizer adds no special tokens; an encoder adds its own.
     `labelled` keeps the labels, or else the scores. Otherwise pairs labelled as no paraphrases are left out.
-    `positive_label` is an unusual label that means paraphrase.
+    `positive_label` is the label of paraphrases, if it is none of the usual ones.
     """
     tokenize = make_tokenize_function(tokenizer)
     source = PairRows(pairs, split, positive_label=positive_label)

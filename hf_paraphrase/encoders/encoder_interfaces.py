@@ -1,4 +1,4 @@
-"""Similarities, several processes, and the methods of encoders that other libraries call."""
+"""Adds similarities, encoding in several processes, and the interfaces of other libraries to an encoder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NORMS = {"euclidean": 2, "manhattan": 1}
 
 
 def as_vectors(side: Any) -> NDArray[np.float32] | None:
-    """Return embeddings as float32 (texts, dim); None for texts."""
+    """Convert embeddings to float32 (texts, dim); return None for texts."""
     if isinstance(side, list) and side and hasattr(side[0], "shape"):
         side = np.stack([np.asarray(_as_array(row)) for row in side])
     if isinstance(side, str) or not hasattr(side, "__array__") or hasattr(side, "columns"):
@@ -130,7 +130,7 @@ class EncoderInterfaces:
         self._similarity_fn_name = name
 
     def truncated(self, truncate_dim: int) -> Self:
-        """Return the encoder that keeps the first N components."""
+        """Return a copy of the encoder that keeps the first `truncate_dim` components of each embedding."""
         encoder = copy.copy(self)
         encoder.truncate_dim = truncate_dim
         return encoder
@@ -298,7 +298,7 @@ class EncoderInterfaces:
 
 
 def rename_arguments(inputs: Any, normalize_embeddings: bool, former: dict[str, Any]) -> tuple[Any, bool]:
-    """Return `inputs` and `normalize_embeddings`, which have other names in `former`."""
+    """Return `inputs` and `normalize_embeddings`, which a caller may have passed by the names of older versions."""
     for name in ("sentences", "texts"):
         if name in former and inputs is MISSING:
             inputs = former.pop(name)
@@ -311,10 +311,10 @@ def rename_arguments(inputs: Any, normalize_embeddings: bool, former: dict[str, 
 
 
 def checked_prompts(prompts: Any) -> dict[str, str]:
-    """Return prompts by name; refuse other types, such as the text of a prompt."""
+    """Refuse prompts that are not a mapping from names to texts, and return a copy of them."""
     if not isinstance(prompts, Mapping) or not all(isinstance(part, str) for pair in prompts.items() for part in pair):
         remedy = "give {'query': 'text before each query'}; encode takes the text of a prompt as prompt=…"
-        raise UsageError(f"prompts is {prompts!r}, not texts by their names", remedy=remedy)
+        raise UsageError(f"prompts is {prompts!r}, not a mapping from names to texts", remedy=remedy)
     return dict(prompts)
 
 

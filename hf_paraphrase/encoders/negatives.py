@@ -64,7 +64,7 @@ class PairGroups:
             self._occurrences = csr_array((ones, (self._texts, every)), shape=(len(texts), len(keys)))
 
     def related(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the related sentences of the sentences `begin` to `end`: positions from `begin`, and related rows."""
+        """List the relations of sentences `begin` to `end`: offsets from `begin`, and rows of related sentences."""
         pairs = np.arange(begin, end) % self.pairs
         if not self._has_duplicates:
             return np.repeat(np.arange(end - begin), 2), np.stack([pairs, pairs + self.pairs], 1).ravel()
@@ -142,9 +142,9 @@ def mine_hard_negatives(
         range_max: Rank of the last candidate; None for as many as are searched.
         max_score: Maximum cosine of a negative.
         min_score: Minimum cosine of a negative.
-        absolute_margin: A negative must be this much less similar than the pair.
-        relative_margin: A negative may be at most 1 minus this fraction as similar as the pair, because it may be an
-            unlisted paraphrase.
+        absolute_margin: Maximum cosine of a negative, as a difference below the cosine of the pair.
+        relative_margin: Maximum cosine of a negative, as a fraction below the cosine of the pair: 0.05 allows 95 % of
+            it. A more similar sentence may be an unlisted paraphrase.
         num_negatives: Number of negatives per pair.
         max_pairs: Size of a random sample of the pairs.
         seed: Seed of the sample.

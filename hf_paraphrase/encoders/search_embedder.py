@@ -48,7 +48,7 @@ class SimilarSentences:
         self._sets: dict[str, NDArray[np.float32]] = {}
 
     def label(self, name: str) -> str:
-        """Return the name of the count of rows that a set matches by similarity only."""
+        """Return the name under which a report counts the rows that only resemble a sentence of a set."""
         return f"{name} (similarity {self._threshold:g})"
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:

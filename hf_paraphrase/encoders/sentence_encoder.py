@@ -430,7 +430,7 @@ class SentenceEncoder(EncoderInterfaces):
         return self._languages.find_unreadable(self.backend, self.prepare(texts))
 
     def _finish(self, steps: Iterator[int]) -> None:
-        """Do all steps of a job, and log its warnings."""
+        """Run all steps of an embedding job, and log its warnings."""
         for _ in steps:
             pass
         for warning in self.backend.take_warnings():

@@ -1,4 +1,4 @@
-"""The module by which sentence-transformers opens folders of this package that it cannot open itself, as `builtin`.
+"""The module that lets sentence-transformers open folders that it cannot read itself, such as `builtin`.
 
 `modules.json` names the class, which sentence-transformers imports with `trust_remote_code=True`.
 """

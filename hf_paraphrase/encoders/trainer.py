@@ -165,7 +165,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self._settle_objective()
 
     def _open_encoder(self, model: TrainableModel) -> None:
-        """Make the encoder of a training from whatever the user gave."""
+        """Open the encoder to train; `model` has any type that the constructor accepts."""
         if isinstance(model, str) and model in ENCODERS:
             pairs = [] if self._pairs is None else self._pairs
             model, self._tokenizer = make_untrained_encoder(model, pairs, self._tokenizer, seed=self.args.seed)
@@ -201,7 +201,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return self.encoder.model
 
     def _hp_search_setup(self, trial: Any) -> None:
-        """Take over the arguments of a trial; a new model needs a new objective."""
+        """Apply the arguments of a trial, and make the objective again for its new model."""
         super()._hp_search_setup(trial)
         if self.model_init is not None:
             self.training_objective = self._pair_objective()

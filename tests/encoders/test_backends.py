@@ -286,10 +286,10 @@ def test_several_processes_give_the_same_embeddings(tmp_path):
 
 @pytest.mark.parametrize("prompts", ["q: ", {"query": None}, ["q: "], {1: "q: "}])
 def test_prompts_that_are_no_texts_by_name_are_refused(prompts):
-    with pytest.raises(UsageError, match="not texts by their names"):
+    with pytest.raises(UsageError, match="not a mapping from names to texts"):
         SentenceEncoder(prompts=prompts)
     encoder = SentenceEncoder()
-    with pytest.raises(UsageError, match="not texts by their names"):
+    with pytest.raises(UsageError, match="not a mapping from names to texts"):
         encoder.prompts = prompts
     with pytest.raises(UsageError, match="not a text"):
         encoder.encode(TEXTS, prompt=prompts if not isinstance(prompts, str) else 3)

@@ -41,7 +41,7 @@ class EmbeddingJob:
 
     Attributes:
         vectors: The embeddings (texts, dimension), float32, initially zero.
-        processing: Says how the encoder itself normalizes.
+        processing: Defines whether the encoder itself normalizes, and whether it truncates first.
         normalize: Scale embeddings to length 1 after truncation.
         prompt: The text to put before each text.
         task: `query` or `document`, for the routers of sentence-transformers.
@@ -76,7 +76,7 @@ class Backend(ABC):
         tokenizer: The tokenizer of transformers.
         dimension: The number of components of an embedding before truncation.
         processing: The steps before the tokenizer and after the model.
-        opened_processing: The processing of an opened folder, for a backend that cannot be trained.
+        opened_processing: The processing stored in the opened folder; None for a trainable backend.
         uses_accelerator: Whether it computes on a GPU if the machine has one.
     """
 
@@ -228,7 +228,7 @@ class TokenBackend(Backend):
         size = max(self.rust_tokenizer.get_vocab_size(), 1 + int(ids.max(initial=0)), *(1 + other for other in others))
         is_word = self._is_word
         if len(is_word) < size:
-            # 1 for a known word, 0 for another token, -1 for one that was not looked at.
+            # 1 for a known word, 0 for another token, -1 for a token that was not checked yet.
             is_word = np.full(size, -1, np.int8)
             is_word[others] = 0
             # Other threads see the array with its special tokens only.

@@ -1,9 +1,9 @@
 """Computes the means of token vectors with NumPy or PyTorch.
 
 `embedding_bag` of PyTorch is two to three times as fast as NumPy, but takes two seconds to import. It is used once
-PyTorch is imported, and PyTorch is imported when NumPy has worked for about that time. For a few texts adding the rows
-of one text at a time is ten times as fast as either. All three functions add the rows of a text in the order of its
-tokens and divide by their number, so they give the same bits.
+PyTorch is imported, and PyTorch is imported when NumPy has computed for about that time. For a few texts a loop over
+texts is ten times as fast as either. All three functions add the rows of a text in the order of its tokens and divide
+by their number, so their results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MeanPooler:
     """Computes the embeddings of an averaging encoder from its table (vocabulary, columns) and its configuration.
 
     With `skip_unknown`, unknown words count only in texts without other words. A concatenation, with `vocab_sizes`,
-    lays the means of its parts side by side; `part_weights` are the weights of the parts in a cosine.
+    concatenates the means of its parts; `part_weights` are the weights of the parts in a cosine.
     """
 
     def __init__(self, table: NDArray[np.float32] | StoredMatrix, config: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class MeanPooler:
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Compute the means of the parts side by side, as `ConcatenationModel` does."""
+        """Compute and concatenate the means of the parts, as `ConcatenationModel` does."""
         texts, parts = len(offsets) - 1, len(self.part_sizes)
         part = np.searchsorted(np.cumsum(self.part_sizes), ids, side="right")
         bag = np.repeat(np.arange(texts) * parts, np.diff(offsets)) + part

@@ -75,7 +75,7 @@ def _refuse_arguments(kind: str, options: LoadingOptions) -> None:
 
 
 def fetch_folder(name: str | PathLike[str], trust_remote_code: bool, **client: Any) -> Path:
-    """Return the folder of a model; do not download the weights of a model that is refused."""
+    """Return the folder of a model; check that its code is trusted before the weights are downloaded."""
     folder = model_folder(name, **client)
     check_module_types(folder, trust_remote_code)
     if not is_third_party(folder):

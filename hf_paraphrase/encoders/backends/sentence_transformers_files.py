@@ -109,7 +109,7 @@ def read_options(folder: Path) -> dict[str, Any]:
 def read_processing(folder: Path, truncation: Mapping[str, Any] | None = None) -> InputProcessing:
     """Read the processing of a folder of this package, from the files that sentence-transformers reads too.
 
-    `truncation` is that of the tokenizer; without it `tokenizer.json` is read.
+    `truncation` is the truncation of the tokenizer, read from `tokenizer.json` by default.
     """
     own = read_optional_json(folder / TRANSFORMER_FILE)
     options = read_optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
@@ -204,5 +204,5 @@ def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
 
 
 def write_package_module(folder: Path) -> None:
-    """Write the `modules.json` of a folder that sentence-transformers opens by this package only, as one of int8."""
+    """Write a `modules.json` that makes sentence-transformers open the folder, such as int8, through this package."""
     write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": PACKAGE_MODULE}])

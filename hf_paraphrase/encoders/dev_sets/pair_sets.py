@@ -94,7 +94,7 @@ def list_columns(path: Path) -> set[str]:
 def read_columns(path: Path, split: str, fields: Sequence[Field], *, is_given: bool = False) -> tuple[str, pa.Table]:
     """Read columns of a split of a data set; a file is the split `train`. Return the name of the set and the columns.
 
-    With `is_given` the user named the split, which no other one replaces.
+    With `is_given` the user named the split, so no other split may replace it.
     """
     name, folder = path.resolve().name, DataFolder(path)
     split = choose_split(folder, split, is_given=is_given)

@@ -1,4 +1,4 @@
-"""Distillation: train an encoder of this package to imitate other sentence encoders, the teachers.
+"""Distillation: trains an encoder of this package to imitate other sentence encoders, the teachers.
 
 The input is teachers and plain text, the output an encoder with similar cosines. Start with the command in `run`:
 `texts` reads the text, `teacher_vectors` stores the teachers' vectors, `trainer` trains the student with the

@@ -72,7 +72,7 @@ class CharNgramEmbeddings(nn.Module):
     """The vectors of the character n-grams of a vocabulary, `table` (buckets, dimension).
 
     Args:
-        spelt: The spelling of each token by its id, None for a token without n-grams, like all ids beyond.
+        spelt: The spelling of each token by its id, None for a token without n-grams; further tokens have none.
         size: Number of tokens.
         dimension: Components of a vector.
         buckets: Number of vectors that the n-grams share by hashing.

@@ -128,7 +128,7 @@ def teacher_vectors(
 
 
 def log_unsupported_languages(teacher: str, vectors: UnitVectors, texts: Texts) -> None:
-    """Log each language in which a teacher has the same vector for most texts, as for text of unknown tokens only."""
+    """Log each language in which most texts have the same vector, because the teacher knows none of their tokens."""
     for language, name in enumerate(texts.names):
         text_ids = np.flatnonzero((texts.languages == language) & (vectors.rows >= 0))
         _, first = np.unique(vectors.rows[text_ids], return_index=True)

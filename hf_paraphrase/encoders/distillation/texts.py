@@ -64,14 +64,14 @@ class Texts:
         """The length of each text in bytes of UTF-8 (texts,)."""
         return self.ends[self.rows + 1] - self.ends[self.rows]
 
-    def take(self, numbers: NDArray[np.int64]) -> list[str]:
+    def take(self, text_ids: NDArray[np.int64]) -> list[str]:
         """Return texts by their ids."""
-        rows = self.rows[numbers]
+        rows = self.rows[text_ids]
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
     def multilingual_target_ids(self, supports: Callable[[str], bool]) -> NDArray[np.int64]:
-        """Return the id of the text whose vector each text learns from a multilingual teacher (texts,).
+        """Return for each text the id of the text whose vector by a multilingual teacher it learns (texts,).
 
         It is the text itself if the teacher supports its language, and as in `target_text_ids` otherwise.
         """
@@ -114,7 +114,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Bitext:
-    """A bitext: the column in the teachers' language, the other column, and the language of the other column."""
+    """A bitext: the column in the teachers' language, the column of translations, and the language of translations."""
 
     folder: DataFolder
     known: str
@@ -293,7 +293,7 @@ def described(left_out: Counter[str]) -> str:
 
 
 def encode_texts(texts: Texts, tokenizer: Any, *, scratch: str | os.PathLike[str] | None = None) -> TokenIds:
-    """Tokenize texts with a tokenizer, or an encoder's, into a memory-mapped file; a text may have no tokens."""
+    """Tokenize texts with a tokenizer or an encoder, into a memory-mapped file; a text may have no tokens."""
     tokenize, arrays = make_tokenize_function(tokenizer), TokenArrays(scratch)
     for block in texts.blocks():
         arrays.append(tokenize(block))
