@@ -2,7 +2,7 @@
 
 Start with `index`: it opens an index folder, changes it and finds neighbours, also by words (`bm25`) and among rows
 that pass `filters`. `building` encodes a corpus. `semantic_search` compares texts in memory. `run` is the command
-`search`, `server` answers queries over HTTP. The function `hf_paraphrase.search` has the name of the command.
+`search` and the function `hf_paraphrase.search`; `server` answers queries over HTTP.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _RANK_CONSTANT = 60
 
 
 def split_search_words(text: str) -> list[str]:
-    """Split a text into words without regard to case, Unicode form, width and soft hyphens."""
+    """Split a text into words, ignoring case, Unicode form, character width and soft hyphens."""
     return split_words(text if text.isascii() else normalize_text(unicodedata.normalize("NFKC", text)))
 
 

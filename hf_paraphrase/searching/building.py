@@ -1,4 +1,4 @@
-"""Building of an index: sentences in, encoded rows out, with the repeated and the empty ones left out."""
+"""Builds an index: encodes sentences into rows, and leaves out repeated and empty ones."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ Blocks = Iterable[pa.Table | list[str | None]]
 class RowEncoder:
     """Encodes rows for an index and leaves out empty and repeated ones; see :func:`build_index` for the options.
 
-    `earlier` is the present state of the index. `counts` are the numbers of `read`, `empty` and `repeated` rows, which
-    include the counts of the index.
+    `earlier` is the current state of the index. `counts` are the numbers of `read`, `empty` and `repeated` rows, those
+    already in the index included.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class RowEncoder:
         return new
 
     def replaced_rows(self) -> NDArray[np.int64]:
-        """Return the earlier rows whose id came again with other values, ascending."""
+        """Return the rows of the index, ascending, whose id an encoded row has with other values."""
         if self._earlier is None or not self._keys["id"]:
             return np.empty(0, np.int64)
         keys = {name: np.concatenate(parts) for name, parts in self._keys.items()}
@@ -166,9 +166,9 @@ def build_index(
 
 
 def find_first_to_merge(entries: Sequence[SegmentEntry]) -> int:
-    """Return the first of the segments to merge, which includes all later ones; their number if none is to merge.
+    """Return the index of the first segment to merge with all later ones; the number of segments for no merge.
 
-    A segment is merged with all later ones if these have as many rows in all, so that the number of segments grows
+    A segment is merged if the later ones together have at least as many rows, so that the number of segments grows
     with the logarithm of the rows, or if more than half of its rows are removed.
     """
     first, later_rows = len(entries), 0

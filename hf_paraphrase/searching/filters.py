@@ -6,7 +6,7 @@
     operator  = `=`, `==`, `!=`, `<`, `<=`, `>` or `>=`
 
 A value in quotes may contain anything; a doubled quote in it means one. A value without quotes ends before AND, OR
-or a closing parenthesis, and contains no second condition. Reading takes time linear in the length of the filter.
+or a closing parenthesis, and contains no second condition. Parsing time is linear in the length of the filter.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 def select_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.int64]:
     """Return the rows of a table that pass all filters, ascending.
 
-    The type of a column decides how its values compare. Numbers compare as numbers, and true and false as such. A date
-    or time compares up to the precision of the filter, for instance by its day. In a column of texts, `=` and `!=`
-    compare texts, so that `code=7` does not find `007`; `<` and the like compare numbers if the filter has a
-    number, and texts otherwise. A missing value passes no filter.
+    The type of a column decides how its values compare. Numbers compare as numbers, and booleans as booleans. A date
+    or time compares up to the precision of the filter, for instance by its day. In a text column, `=` and `!=` compare
+    texts, so that `code=7` does not find `007`; `<`, `<=`, `>` and `>=` compare numbers if the value in the filter is
+    a number, and texts otherwise. A missing value passes no filter.
 
     Args:
         table: The table.

@@ -59,7 +59,7 @@ class Neighbour:
         score: The cosine with the query; the sum of 1 / (60 + rank) over both rankings in a hybrid search; the score
             of the reranker if one is given.
         row: The row in the index, from 0; it changes when segments are merged.
-        position: The line or row in the input of the index, from 1; rows that are added later are counted on.
+        position: The line or row in the input of the index, from 1; the count continues in inputs added later.
         columns: The values in the other columns of the input.
         snippet: The passage that answers the query best; None without snippets.
     """
@@ -81,7 +81,7 @@ class SearchIndex:
 
     Rows, vectors and words are mapped into memory, and the encoder is opened at first use. Several processes may
     search and change one folder at the same time: a change is made under a lock and appears in one step. This object
-    shows the state that it opened; `add` and `remove` show the new one, and so does `refresh`.
+    shows the state that it opened, until its `add`, `remove` or `refresh` opens the newest one.
 
     Args:
         folder: The index folder.
@@ -90,7 +90,7 @@ class SearchIndex:
 
     Attributes:
         snapshot: The open state of the folder.
-        num_replaced: Number of rows that the last `add` replaced, because an added row has their id.
+        num_replaced: Number of rows that the last `add` replaced by rows with the same id.
 
     Example:
         >>> index = SearchIndex("index")
@@ -248,7 +248,7 @@ class SearchIndex:
             yield from hits
 
     def neighbours(self, *args: Any, probes: int | None = None, **options: Any) -> Iterator[list[Neighbour]]:
-        """Call :meth:`search`, whose former name this is."""
+        """Call :meth:`search` by its former name."""
         warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
         return self.search(*args, nprobe=probes, **options)
 
@@ -263,8 +263,8 @@ class SearchIndex:
     ) -> ScoredPairs:
         """Find all pairs of sentences of the corpus whose embeddings have at least a given cosine.
 
-        All rows are compared with all. Pairs that differ in case and spacing only are left out. At most `max_pairs`
-        pairs are kept, the pairs of the highest cosine; memory is 48 bytes per pair.
+        All rows are compared with all. Pairs that differ in case and spacing only are left out. The `max_pairs` pairs
+        with the highest cosine are kept; memory is 48 bytes per pair.
 
         Args:
             threshold: Minimum cosine, above 0 and at most 1.
@@ -297,14 +297,14 @@ class SearchIndex:
         batch_size: int = 256,
         progress: Progress = no_progress,
     ) -> int:
-        """Add rows. Rows that have the id of an added row and other values are replaced.
+        """Add rows, and replace rows that have the id of an added row and other values.
 
         Rows that are equal to a row of the index in all columns, and blank sentences, are left out. The time grows
         with the added rows only, and a killed process leaves the index unchanged.
 
         Args:
             sentences: Texts, a table with a column `sentence`, or a corpus.
-            ids: An id for each text; for one text the id alone.
+            ids: An id for each text, or a single id for a single text.
             columns: Values of other columns for each text.
             unique: Leave out sentences that the index has already, whatever their other columns.
             batch_size: Sentences in a padded batch of the encoder.
@@ -345,10 +345,10 @@ class SearchIndex:
         ids: Any = (),
         filters: str | Sequence[str] = (),
     ) -> int:
-        """Remove the rows with one of the sentences, up to case and spacing, with one of the ids, or by filters.
+        """Remove the rows that have one of the sentences or ids, or pass all filters.
 
         Args:
-            sentences: Texts.
+            sentences: Texts, compared without case and spacing.
             ids: A value of the column `id`, or several.
             filters: Conditions on the columns; a row must fulfil all. See :func:`~.filters.select_rows`.
 
@@ -421,7 +421,7 @@ def _open_reranker(name: str | os.PathLike[str], device: str) -> CrossEncoder:
 
 
 def _as_values(values: Any) -> list[Any]:
-    """Return one value or several as a list; the letters of a text are no values."""
+    """Return one value or several as a list; a text is a single value."""
     return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
 
 

@@ -1,4 +1,4 @@
-"""The manifest of an index, `index.json`: its segments and counts. A change counts once the manifest is replaced."""
+"""The manifest of an index, `index.json`: its segments and counts. Replacing the manifest commits a change."""
 
 from __future__ import annotations
 

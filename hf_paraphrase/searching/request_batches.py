@@ -1,7 +1,7 @@
 """Encodes the texts of requests that arrive at the same time in one batch.
 
-A network encodes 16 short texts in hardly more time than one. No request waits for others to arrive: whichever thread
-gets the lock encodes everything that has arrived while the lock was taken.
+A network encodes 16 short texts in hardly more time than one. No request waits for others to arrive: the thread that
+gets the lock encodes all requests that arrived while another thread held it.
 """
 
 from __future__ import annotations

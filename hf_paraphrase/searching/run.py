@@ -244,7 +244,7 @@ def _build_into(folder: Path, settings: SearchSettings) -> tuple[SentenceCorpus,
 
 @contextmanager
 def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
-    """Show how many sentences of a corpus were read, and name the corpus in errors."""
+    """Show a progress bar of the sentences that are read, and name the corpus in errors."""
     with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         yield progress.update
 
@@ -268,7 +268,7 @@ def _log_counts(made: Manifest, before: Manifest | None = None) -> None:
 def _change(settings: SearchSettings) -> Searched:
     """Remove sentences from an index, or add some."""
     index = _open(settings)
-    # Opened first, so that nothing is removed if it cannot be read.
+    # Opened first: if it cannot be read, the index does not change.
     to_add = None if settings.add is None else settings.open_corpus(settings.add)
     corpus = None if settings.remove is None else settings.open_corpus(settings.remove)
     if corpus is not None or settings.remove_id or settings.remove_where:

@@ -61,8 +61,8 @@ def write_segment(
 ) -> SegmentEntry | None:
     """Write rows into a new segment of an index folder; return None if there are no rows.
 
-    The first segment of an approximate index has an approximate index whatever its size. Its recall is measured by
-    queries that are not rows: the first halves of some texts.
+    The first segment of an approximate index has faiss files whatever its size. The queries that measure its recall
+    are no rows: the first halves of some texts.
     """
     # The newest segment is never removed before a newer one exists, so no name is used twice.
     names = [int(path.name) for path in (index / SEGMENTS_FOLDER).glob("*") if path.name.isdecimal()]
@@ -148,7 +148,7 @@ class Segment:
 
     @cached_property
     def approximate(self) -> FaissIndex | None:
-        """The approximate index; None if the segment is small, or was merged since: it is searched exactly."""
+        """The approximate index; None for a small or since merged segment, which is searched exactly."""
         if self.entry.recall is None or not self.folder.is_dir():
             return None
         return FaissIndex(self.folder / FAISS_FILE, self.vectors, self._method)
@@ -166,7 +166,7 @@ class Segment:
         return by_row
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the rows with one of the keys that are not removed, ascending, and their keys."""
+        """Return the live rows that have one of the keys, ascending, and their keys."""
         ordered, rows = self._sorted_keys(kind)
         keys = np.unique(keys[keys != 0] if kind == "id" else keys)
         starts, stops = (np.searchsorted(ordered, keys, side=side) for side in ("left", "right"))

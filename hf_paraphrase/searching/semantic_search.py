@@ -67,11 +67,11 @@ def paraphrase_mining(
 ) -> list[tuple[float, int, int]]:
     """Find the most similar pairs of sentences, from the nearest neighbors of each sentence.
 
-    `model` is a :class:`~..sentence_encoder.SentenceEncoder`, to whose `encode` `batch_size` and further options are
-    passed. The `top_k` nearest of each sentence are considered, compared in chunks as by :func:`semantic_search`.
+    `model` is a :class:`~..sentence_encoder.SentenceEncoder`; its `encode` gets `batch_size` and further options. The
+    `top_k` nearest sentences of each are considered, compared in chunks as by :func:`semantic_search`.
 
     Returns:
-        Tuples of cosine, index of the earlier and index of the later sentence, the highest cosine first.
+        Tuples (cosine, index of the earlier sentence, index of the later sentence), the highest cosine first.
     """
     check_counts(
         query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, max_pairs=max_pairs, top_k=top_k

@@ -206,7 +206,7 @@ class Service:
         return self._array_reader(arrays)
 
     def search(self, body: Json) -> Json:
-        """Find the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
+        """Find the `top_k` neighbours of each `query`, like `hf-paraphrase search`."""
         index = self._opened_index()
         options = read_keys(body, "query", "top_k", "filter", "hybrid", "snippets", "prompt_name", "prompt")
         queries, filters = options.pop("query"), options.pop("filter") or ()
@@ -233,7 +233,7 @@ class Service:
             return {"added": added, "replaced": index.num_replaced, "sentences": len(index)}
 
     def remove(self, body: Json) -> Json:
-        """Remove rows by `sentences`, by `ids` and by `filter`, as far as they are given."""
+        """Remove rows by the given `sentences`, `ids` and `filter`."""
         index = self._opened_index(to_change=True)
         given = {name: value or [] for name, value in read_keys(body, "sentences", "ids", "filter").items()}
         if not any(given.values()):
@@ -244,7 +244,7 @@ class Service:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Hold the lock, and blame the request for what the index refuses, such as columns of other types."""
+        """Hold the lock, and report input that the index refuses, such as columns of other types, as a bad request."""
         with self._lock:
             try:
                 yield
@@ -334,7 +334,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuse another Host, which a web page could use to reach this server, and a missing key."""
+        """Refuse a missing key, and an unlisted `Host`, by which a web page could reach this server (DNS rebinding)."""
         service = self.server.service
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
@@ -434,7 +434,7 @@ def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
 
 @recipe(ServeSettings)
 def serve(settings: ServeSettings) -> None:
-    """Answer requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until the process is interrupted."""
     with running(_service(settings), settings.host, settings.port) as url:
         with suppress(KeyboardInterrupt):
             log(f"listening on {url} (stop with Ctrl-C)")

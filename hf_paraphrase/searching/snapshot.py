@@ -34,7 +34,7 @@ METHODS = ("exact", "approximate", *KINDS)
 
 
 class Vectors:
-    """The vectors of all segments as one matrix (rows, dim); an index, a slice or an array of rows, copies rows."""
+    """The vectors of all segments as one matrix (rows, dim); indexing by a slice or an array copies rows."""
 
     ndim = 2
 
@@ -54,7 +54,7 @@ class Vectors:
 
 
 class Snapshot:
-    """The segments that a manifest names, opened at once.
+    """The open segments of one manifest.
 
     Rows are numbered from 0 over all segments, removed rows included, until segments are merged.
 
@@ -106,7 +106,7 @@ class Snapshot:
         return np.setdiff1d(select_rows(self.table, filters), self.removed, assume_unique=True)
 
     def find(self, kind: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the rows with one of the keys that are not removed, ascending, and their keys."""
+        """Return the live rows that have one of the keys, ascending, and their keys."""
         parts = [segment.find(kind, keys) for segment in self.segments]
         rows = [rows + start for (rows, _), start in zip(parts, self.starts, strict=False)]
         return np.concatenate(rows), np.concatenate([own for _, own in parts])
@@ -140,8 +140,7 @@ class Snapshot:
             candidate_rows: Compare these rows only, ascending.
 
         Returns:
-            Rows and cosines, each (queries, min(k, rows)), the nearest first and of equal cosines the earlier row; -1
-            and 0 if there are fewer.
+            Rows and cosines, each (queries, min(k, rows)), by descending cosine and then by row; padded with -1 and 0.
         """
         check_counts(k=k, **({} if nprobe is None else {"nprobe": nprobe}))
         Option(choices=METHODS).check("method", method)

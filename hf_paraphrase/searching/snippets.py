@@ -64,10 +64,10 @@ def find_best_passages(
     texts: Sequence[Sequence[str]],
     embed: Callable[[Sequence[str]], NDArray[np.float32]],
 ) -> list[list[str]]:
-    """Find the passage with the highest cosine to a query in each text of its hits.
+    """Find in each hit of each query the passage with the highest cosine to the query.
 
-    The queries have unit vectors (queries, dim). All passages are embedded in one call. A query of unknown words, with
-    a zero vector, gets the passage that has most of them.
+    `vectors` (queries, dim) are the unit vectors of the queries, `texts` the hits per query. All passages are embedded
+    in one call. For a query of unknown words, with a zero vector, the passage with the most of its words is chosen.
     """
     passages_of = {text: split_passages(text) for text in chain.from_iterable(texts)}
     distinct = dict.fromkeys(chain.from_iterable(each for each in passages_of.values() if len(each) > 1))

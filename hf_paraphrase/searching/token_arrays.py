@@ -1,6 +1,6 @@
 """Token ids as the input of `/v1/embeddings`: lists of integers that the client's tokenizer made, instead of texts.
 
-A request does not say which tokenizer that was, so whoever starts the server says it with `--token-arrays`.
+A request does not name that tokenizer, so the server has the flag `--token-arrays` for it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def open_array_reader(name: str, encoder: SentenceEncoder) -> ArrayReader:
 
 
 def tiktoken_reader(encoding: Any) -> ArrayReader:
-    """Decode arrays by an encoding of tiktoken; half a character at the border of an array becomes U+FFFD."""
+    """Return the reader that decodes ids by an encoding of tiktoken; an incomplete character becomes U+FFFD."""
 
     def read(arrays: Arrays) -> list[str]:
         texts = []
@@ -54,7 +54,7 @@ def tiktoken_reader(encoding: Any) -> ArrayReader:
 
 
 def own_ids_reader(encoder: SentenceEncoder) -> ArrayReader:
-    """Accept ids of the encoder's own tokenizer as they are, so special tokens are up to the client."""
+    """Return the reader of ids of the encoder's own tokenizer; the client adds special tokens itself."""
     remedy = "name an encoding of tiktoken, or leave --token-arrays out"
     if not isinstance(encoder.backend, TokenBackend):
         raise UsageError("--token-arrays model: the modules of this encoder do not read token ids", remedy=remedy)
@@ -75,7 +75,7 @@ def own_ids_reader(encoder: SentenceEncoder) -> ArrayReader:
 
 
 def list_token_arrays(value: Any) -> Arrays | None:
-    """Return the arrays of an input, or None if it has no ids; refuse an array with anything but ids."""
+    """Return the arrays of token ids in an input, or None if it has no ids; refuse an array with other values."""
     if not isinstance(value, list) or not value or not isinstance(value[0], int | list):
         return None
     arrays = value if isinstance(value[0], list) else [value]

@@ -1,4 +1,4 @@
-"""Vectors without a model: arrays of embeddings go in; cosines, neighbors, measures and smaller arrays come out.
+"""Computations on arrays of embeddings, without a model: cosines, neighbors, measures and quantization.
 
 Start with `similarity` (unit rows, cosines, correlations) and `exact_search` (top k, and pairs above a threshold).
 `faiss_index` searches many vectors for neighbors, `ivf_index` finds near-duplicates, and `storage` has quantization

@@ -1,8 +1,8 @@
 """Exact search by cosine: the nearest rows of a corpus, and all pairs of rows above a threshold.
 
-A product in single precision only rules rows out: with a bound e on the error, a product below t - e means a cosine
-below t. While blocks of the corpus are read, t is the k-th best cosine so far. The few remaining rows are computed
-again in double precision, so the result is the same as in double precision for all rows.
+A product in single precision rules most rows out: with a bound e on its error, a product below t - e means a cosine
+below t, where t is the k-th best cosine in the blocks so far. The few remaining rows are computed again in double
+precision, so the result is the same as in double precision for all rows.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def find_nearest(
         corpus: float32 (rows, dim).
         k: Neighbors per query; fewer are returned if the corpus is smaller.
         candidate_rows: The rows of the corpus to compare, ascending; None for all.
-        skip_zero: Zero vectors have no neighbors and are none; otherwise their cosine with every vector is 0.
-        are_unit: The rows of the corpus have the length 1 or 0 already.
+        skip_zero: Leave zero vectors out, as queries and as neighbors; otherwise their cosine with every vector is 0.
+        are_unit: Whether the rows of the corpus already have length 1 or 0.
         names: The names of queries and corpus in errors.
         query_block: Queries per block.
         corpus_block: Corpus rows per block.
 
     Returns:
-        The rows of the neighbors (queries, min(k, rows)), by cosine and then by row, filled up with -1; and their
-        cosines, filled up with 0.
+        The rows of the neighbors (queries, min(k, rows)), by descending cosine and then by row, padded with -1; and
+        their cosines, padded with 0.
     """
     check_counts(k=k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
@@ -123,7 +123,7 @@ class _RunningBest:
             self._merge()
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return rows and cosines, (queries, k) each, filled up with -1 and 0."""
+        """Return rows and cosines, (queries, k) each, padded with -1 and 0."""
         self._merge()
         query, row, cosine = self._kept
         rows = np.full((len(self._queries), self._k), -1, np.int64)
@@ -159,7 +159,7 @@ def rank_within_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 class ScoredPairs:
     """Pairs of rows of an index and their cosines, each (pairs,), by descending cosine and then by row.
 
-    `found` is the number of pairs before the best were kept.
+    `found` is the number of pairs from which the best were selected.
     """
 
     first: NDArray[np.int64]
@@ -172,7 +172,7 @@ class ScoredPairs:
 
 
 def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
-    """Keep the pairs with the highest scores of a stream of any length, in memory for twice as many."""
+    """Return the `limit` pairs with the highest scores of a stream; memory holds twice as many pairs and a block."""
     check_counts(max_pairs=limit)
     found = waiting = 0
     lowest = -np.inf
@@ -197,7 +197,7 @@ def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
 def find_similar_pairs(
     vectors: NDArray[np.float32], threshold: float, *, show_progress_bar: bool = False
 ) -> Iterator[Pairs]:
-    """Compare all vectors (rows, dim) with all others, block by block, and yield the pairs that reach a cosine.
+    """Compare all vectors (rows, dim) with all others, block by block, and yield the pairs of at least a given cosine.
 
     Each pair comes once, with the smaller row first.
     """

@@ -1,4 +1,4 @@
-"""Approximate search by faiss: inverted lists, a graph, or fewer bits; the exact cosine then ranks the candidates."""
+"""Approximate search by faiss (inverted lists, a graph, or quantized vectors); exact cosines rank its candidates."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ class FaissIndex:
             removed: Rows that are not returned.
 
         Returns:
-            Rows and cosines in double precision, each (queries, k), the nearest first, filled up with -1 and 0. Zero
-            vectors have no neighbors and are none.
+            Rows and cosines in double precision, each (queries, k), the nearest first, padded with -1 and 0. Zero
+            vectors are left out, as queries and as neighbors.
         """
         removed = np.empty(0, np.int64) if removed is None else removed
         size = min(len(self._vectors), k * _OVERSAMPLING[self._kind] + (len(removed) if self._kind == "binary" else 0))

@@ -1,4 +1,4 @@
-"""An index of unit vectors that grows, and returns all vectors near a new one.
+"""A growing index of unit vectors that returns all vectors near a new one.
 
 Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
 Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs. The
@@ -45,9 +45,9 @@ _Side = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @dataclass
 class PlacedVectors:
-    """New vectors: whole (rows, dim), shortened (rows, components + 1), and their lists.
+    """New vectors, whole (rows, dim) and shortened (rows, components + 1), with their lists.
 
-    `own` (rows,) has the nearest list of each vector; `lists` (pairs,) has the lists to search as
+    `own` (rows,) is the nearest list of each vector. `lists` (pairs,) are the lists to search for each row, encoded as
     row × number of lists + list.
     """
 
@@ -121,7 +121,7 @@ class IvfIndex:
         return short, cosines.argmax(axis=1).astype(np.int16), searched
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
-        """Add the chosen rows (rows,) of some vectors, which get the next numbers, counted from 0."""
+        """Add the chosen rows (rows,) of some vectors; vectors are numbered from 0 in the order of their addition."""
         self._file.write(placed.vectors[chosen].tobytes())
         for number, members in _grouped(placed.own[chosen]):
             self._lists[number].append(self.count + members, placed.short[chosen[members]])
@@ -136,12 +136,12 @@ class IvfIndex:
         group: PairGroups | None = None,
         best: int | None = None,
     ) -> Pairs:
-        """Find near vectors among those added: new row, earlier number and cosine of each pair.
+        """Find the added vectors near new ones: new row, number of the added vector, and cosine of each pair.
 
         Args:
             placed: The new vectors.
             threshold: Minimum cosine; by default the threshold of the index.
-            skip: Returns which pairs of a new row and an earlier number do not count.
+            skip: Returns which pairs of a new row and an earlier number to ignore.
             group: Returns a group for each pair. A few pairs of each group are returned, with the pair of the smallest
                 earlier number among them, so that memory does not grow with the number of near pairs.
             best: Search all lists, and return about this number of nearest vectors from each list instead.
@@ -157,7 +157,7 @@ class IvfIndex:
             for number, rows in lists
             for first in range(0, self._lists[number].count, _MEMBERS_AT_A_TIME)
         ]
-        # The best pairs are those that remain after skipping.
+        # For the best pairs, pairs are skipped before the selection.
         early, late = (None, skip) if best is None else (skip, None)
 
         def compare(part: int) -> Pairs:
@@ -188,7 +188,7 @@ class IvfIndex:
         skip: PairTest | None = None,
         group: PairGroups | None = None,
     ) -> Pairs:
-        """Find near vectors among the new ones: for some rows (rows,) those `before` them, both ascending."""
+        """Find near vectors among the new ones: for each of some `rows` the near ones in `before`, both ascending."""
 
         def compare(some: NDArray[np.int64]) -> Pairs:
             sides = (rows, placed.short[rows]), (some, placed.short[some])
@@ -200,7 +200,7 @@ class IvfIndex:
     def _candidates(
         self, later: _Side, earlier: _Side, threshold: float, skip: PairTest | None, best: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the pairs that their short vectors do not rule out: numbers of both sides, each (pairs,)."""
+        """Return the pairs that the short vectors do not rule out: their later and earlier numbers, each (pairs,)."""
         # Earlier vectors are more, and this order of the product takes a quarter less time.
         products = earlier[1] @ later[1].T
         flat = np.flatnonzero(products >= self._bound(threshold))

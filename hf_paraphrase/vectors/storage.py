@@ -1,4 +1,4 @@
-"""Embeddings in fewer bits, a byte or a bit per component, and matrices of vectors in .npy files.
+"""Quantized embeddings, with a byte or a bit per component, and matrices of vectors in .npy files.
 
 Names and results of quantization agree with sentence-transformers, so that an index of one library accepts vectors of
 the other.
@@ -29,7 +29,7 @@ def quantize_embeddings(
     ranges: NDArray[np.floating] | None = None,
     calibration_embeddings: ArrayLike | None = None,
 ) -> NDArray[Any]:
-    """Store embeddings in fewer bits.
+    """Quantize embeddings to a byte or a bit per component.
 
     `int8` and `uint8` number 256 steps of equal width between the minimum and the maximum of each component. `binary`
     and `ubinary` store only the sign, eight components per byte.
