@@ -1,4 +1,4 @@
-"""Read any data set, and write data folders, with memory flat as a corpus grows.
+"""Reads any data set and writes data folders, in memory that does not grow with the corpus.
 
 Input: folders, files, datasets on the Hub and tables in memory. Output: Arrow batches with columns named by role.
 Start with `rows` (`open_rows`, the one entrance) and `folder` (`DataFolder`, `write_split`). `layout` finds splits,

@@ -28,7 +28,7 @@ class BatchFunction(ABC):
     """A job over rows, which commands, `datasets.Dataset.map` (batched) and Ray Data apply to batches.
 
     A subclass is a frozen dataclass. Another process gets its fields and imports the same files of the user; models
-    are cached properties, opened once per process. A path object becomes its name, and one string a tuple.
+    are cached properties, opened once per process. A path becomes a string, and a single string a tuple.
     """
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Keep evaluation sentences out of training data: read evaluation sets, and find the rows that match them."""
+"""Keeps evaluation sentences out of training data: reads evaluation sets and finds the rows that match them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
         every = np.unique(np.concatenate(list(read.sets.values())))
         data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
         with atomic_write(output) as temporary:
-            # Without a time the same list is the same file.
+            # Without a time stamp equal lists are equal files.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
     log(f"{len(every):,} fingerprints saved to {settings.output}. Use the file with --decontaminate")
     return read
@@ -255,7 +255,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:
-    """Find every string value, in a file that is one JSON value or one value per line."""
+    """Yield every string in a JSON file, which has one value in all or one value per line."""
     values: list[Any] = []
     try:
         values.append(json.loads("\n".join(lines)))

@@ -1,4 +1,4 @@
-"""Data folders: read any data set with splits, and write Parquet shards that `load_dataset` and the Hub expect.
+"""Data folders: reads any data set with splits, and writes Parquet shards as `load_dataset` and the Hub expect them.
 
 :class:`DataFolder` is a data set whose splits are listed; its rows come through :func:`~.rows.open_rows`.
 :func:`write_split` writes the shards `data/SPLIT-00000-of-00001.parquet`.
@@ -135,7 +135,7 @@ def write_split(
 ) -> int:
     """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return the number of rows.
 
-    Columns are ordered and cast to the schema. The `repeating` columns, by default all, get a dictionary.
+    Columns are ordered and cast to the schema. The `repeating` columns, by default all, are dictionary-encoded.
     """
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)

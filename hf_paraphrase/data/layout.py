@@ -1,4 +1,4 @@
-"""Find the files of each split of a data set, by the rules of `datasets`, without reading a row.
+"""Finds the files of each split of a data set, by the rules of `datasets`, without reading a row.
 
 `datasets` itself resolves file names, patterns and the `configs` of a card. Only folders in exactly the form that
 :func:`~.folder.write_split` gives them are listed here, because importing `datasets` takes more than a second.
@@ -47,7 +47,7 @@ class Layout:
         files: For each split its files; a split `NAME.SPLIT` belongs to the configuration NAME of a card.
         kind: The format of the files: `parquet`, `csv`, `jsonl` or `text`.
         options: The `delimiter` and `encoding` that the card states.
-        objects: For each split without files the `Dataset` or another object that has its rows.
+        objects: For each split without files, the object with its rows, such as a `Dataset`.
         class_names: For each configuration, the default one first, the names of the classes of columns, as the card
             states them.
     """
@@ -68,7 +68,7 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
     """Find the splits of any source of :func:`~.rows.open_rows`; `subset` is the configuration of a card.
 
     Raises:
-        InputError: If `load_dataset` would not open it either.
+        InputError: `load_dataset` would not open the source either.
     """
     if isinstance(source, list | tuple) and source and all(isinstance(name, str | os.PathLike) for name in source):
         if len(source) > 1:
@@ -173,7 +173,7 @@ def _own_shards(path: Path) -> Layout | None:
         are_plain = all({*config} <= _PLAIN_CONFIG for config in head.get("configs") or ())
         class_names = _class_names_of_card(head)
     except (ValueError, OSError, AttributeError, TypeError, KeyError, yaml.YAMLError):
-        return None  # `datasets` says what is wrong with the card
+        return None  # `datasets` raises an error that describes the fault
     shards = {f"data/{name}-*" for name in files}
     are_own = all(pattern in shards & {f"data/{name}-*" for name in names} for pattern, *names in listed)
     return Layout(files, class_names=class_names) if files and are_plain and are_own else None
@@ -200,7 +200,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
 
 
 def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
-    """Find the splits of a dataset on the Hub; the cache of its client also keeps what was found, for each commit."""
+    """Find the splits of a dataset on the Hub; the layout of each commit is stored in the cache of its client."""
     repo_id, subset = dataset.repo_id, subset or dataset.subset
     try:
         snapshot = dataset.snapshot()
@@ -229,7 +229,7 @@ def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
 
 
 def _read_layout(record: Path) -> Layout:
-    """Read the layout of a commit; the files that a zip archive was unpacked to may have been removed since."""
+    """Read the stored layout of a commit; refuse it if unpacked files of a zip archive were removed since."""
     layout = Layout(**json.loads(record.read_text("utf-8")))
     layout.files = {split: list(map(_file_at, files)) for split, files in layout.files.items()}
     for file in chain.from_iterable(layout.files.values()):
@@ -239,7 +239,7 @@ def _read_layout(record: Path) -> Layout:
 
 
 def _file_at(name: str) -> Any:
-    """Return a path, or for a file on the Hub an object that is fetched into its cache when it is read."""
+    """Return a path, or a :class:`HubFile` for a file on the Hub, which is downloaded when it is read."""
     return HubFile(name) if name.startswith(_HUB) else to_path(name)
 
 
@@ -274,7 +274,7 @@ def _resolved_layout(name: str, subset: str | None, revision: str | None = None)
 
 
 def _prepared_layout(name: str, subset: str | None) -> Layout | None:
-    """Open a dataset on the Hub that cannot be reached, if the cache of `datasets` has it."""
+    """Open a dataset of the Hub from the cache of `datasets`, for use without a network."""
     import datasets
 
     try:  # without the network, for which `load_dataset_builder` waits
@@ -304,7 +304,7 @@ def _members(file: str) -> list[str]:
 
 
 def _read_as_text(builder: Any) -> None:
-    """Let `datasets` read CSV as our reader does, unless the card has types: as text, null for an empty field."""
+    """Make `datasets` read CSV like our reader, unless the card has types: as text, with null for an empty field."""
     import datasets
 
     if builder.name != "csv" or builder.info.features is not None:
@@ -320,7 +320,7 @@ def _read_as_text(builder: Any) -> None:
 
 
 class HubFile(os.PathLike[str]):
-    """A file of a dataset on the Hub; the client of the Hub fetches it, and caches it, at the first reading."""
+    """A file of a dataset on the Hub, which is downloaded into the cache of the Hub's client when it is first read."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""Pairs of sentences: rows with two sides, and with negatives, labels and scores if there are columns of them.
+"""Reads pairs of sentences, with their negatives, labels and scores if there are such columns.
 
 The labels 1 and true mean a paraphrase. Class names are read by their meaning: `entailment`, `paraphrase` and
 `duplicate` are paraphrases, however a data set numbers its classes. Any other label needs `--positive-label`.
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from ..errors import InputError
 from .rows import open_rows
-from .schema import PAIRS, columns_there, is_list, plain_name, require_columns, require_texts, with_column
+from .schema import PAIRS, describe_columns, is_list, plain_name, require_columns, require_texts, with_column
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -41,7 +41,7 @@ _NEGATIVE = (
 
 
 def find_label(names: Iterable[str], sides: Iterable[str] = PAIRS.names, usual: Sequence[str] = _LABELS) -> str | None:
-    """Find the column of labels by its usual names; a side of the pairs is none."""
+    """Find the column of labels by its usual names, ignoring the columns `sides` of sentences."""
     present = {plain_name(name): name for name in names if name not in {*sides}}
     return next((present[name] for name in usual if name in present), None)
 
@@ -125,21 +125,21 @@ class PairLabels:
 def require_label(names: Sequence[str], path: str) -> str:
     """Return the column of labels, or else of scores; refuse pairs without either."""
     if (name := find_label(names) or find_score(names)) is None:
-        remedy = f"give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1; {columns_there(names)}"
+        remedy = f"give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1; {describe_columns(names)}"
         raise InputError("the pairs have no column `label` or `score`", path=path, remedy=remedy)
     return name
 
 
 class PairRows:
-    """The rows of pairs with the columns `sentence1` and `sentence2`, or other usual names; bitext has others.
+    """Pairs in the columns `sentence1` and `sentence2`, or `source` and `target`, or with other usual names.
 
-    A row with a list as its second side, as in `{"query": …, "pos": [..]}`, is a pair for each text of the list.
+    A row with a list as its second sentence, as in `{"query": …, "pos": [..]}`, is a pair for each text of the list.
 
     Attributes:
         rows: The rows as :func:`~.rows.open_rows` opens them.
         columns: The names of all columns.
         sides: The names of the two columns of sentences.
-        negatives: The columns with texts, or lists of texts, that are no paraphrase of the first side.
+        negatives: The columns with texts, or lists of texts, that are no paraphrase of the first sentence.
         label: The column of labels; None without one.
         score: The column with scores of similarity; None without one.
     """
@@ -173,7 +173,7 @@ class PairRows:
             raise InputError(problem, path=self.path, remedy="give data with pairs, or another split")
 
     def _one_pair_per_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Make a row for each text of a second side that is a list, and check that the sides are text."""
+        """Make a row for each text of a list of second sentences, and check that sentences are text."""
         name = self.sides[1]
         if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)
@@ -201,7 +201,7 @@ class PairRows:
         return np.array(values, np.float32)
 
     def texts(self, batch: pa.RecordBatch) -> tuple[list[str], list[str]]:
-        """Return the two sides of a block; a missing value is an empty text."""
+        """Return the first and the second sentences of a block; a missing value is an empty text."""
         first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in self.sides)
         return first, second
 
@@ -221,7 +221,7 @@ class PairRows:
 def iterate_pairs(
     pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0, split: str = "train"
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Stream the two sides of pairs or bitext, or of a random sample of them, a block at a time."""
+    """Stream the first and second sentences of pairs or bitext, or of a random sample, block by block."""
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
         yield rows.texts(batch)

@@ -1,7 +1,7 @@
-"""Read files as Arrow batches whose values keep the type that they have in the file.
+"""Reads files as Arrow batches, without guessing types.
 
 Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has the type of
-its values: text stays text, also a date, and whole numbers that exceed 64 bits become text.
+its values: text such as a date stays text, and whole numbers that exceed 64 bits become text.
 
 CSV is read strictly: a quoted field that is not closed within 100 lines, or is followed by anything but the delimiter,
 is an error, and the lines after its first one are read again.
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import InputError
 from ..messages import sanitize_line
-from .schema import columns_there
+from .schema import describe_columns
 from .text_blocks import LineErrors, StrictLines
 from .text_files import FLOAT, LONGEST_RECORD_LINES, all_lines, read_lines
 
@@ -80,7 +80,7 @@ def require_once(present: list[str], name: str, path: Path, remedy: str) -> None
     """Check that a header has a column exactly once."""
     if present.count(name) != 1:
         problem = f"{'no' if name not in present else 'more than one'} column `{name}` in the header"
-        raise InputError(problem, path=path, line=1, remedy=f"{remedy}; {columns_there(present)}")
+        raise InputError(problem, path=path, line=1, remedy=f"{remedy}; {describe_columns(present)}")
 
 
 def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -116,7 +116,7 @@ def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Ite
 
 
 class FileReader(ABC):
-    """Reads files of one format, which have the columns of the first; a subclass reads one file."""
+    """Reads files of one format, all with the columns of the first; subclasses implement the reading of one file."""
 
     has_lines = False
     """Whether :data:`LINE` can be read."""
@@ -132,7 +132,7 @@ class FileReader(ABC):
         """Return the columns of the first file."""
 
     def count(self) -> int:
-        """Count the rows; a text format is read once for it."""
+        """Count the rows, by reading the files once."""
         return sum(batch.num_rows for batch in self.batches(self.schema.names[:1]))
 
     def batches(
@@ -150,7 +150,7 @@ class FileReader(ABC):
                     return
 
     def _read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream columns of one file; a reader with its own `batches` needs no such method."""
+        """Stream columns of one file; unused if a subclass overrides `batches`."""
         raise NotImplementedError
 
 
@@ -234,8 +234,8 @@ class TextReader(FileReader):
 class CsvReader(FileReader):
     """Reads CSV files, all columns as text; malformed lines go to `errors`.
 
-    The columns that the option `numbers` names become numbers where all their values are; with `decimal` or
-    `thousands` all columns do.
+    Columns named by the option `numbers`, or with `decimal` or `thousands` any column, become numbers if all their
+    values are numbers.
     """
 
     has_lines = True
@@ -268,7 +268,7 @@ class CsvReader(FileReader):
         return {name: pa.int64() if name == "label" else pa.float64() for name in candidates if name in filled}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
-        """Write numbers with a point and without separators of thousands."""
+        """Rewrite numbers with a decimal point and without thousands separators."""
         texts = pc.utf8_trim_whitespace(texts)
         if thousands := self.options.get("thousands"):
             texts = pc.replace_substring(texts, thousands, "")
@@ -309,7 +309,7 @@ class CsvReader(FileReader):
 
 
 def _named(header: list[str]) -> list[str]:
-    """Name columns without a name, such as the index that pandas writes, as pandas and `datasets` do."""
+    """Name unnamed columns, such as the index that pandas writes, as pandas and `datasets` do."""
     return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
 
 
@@ -352,7 +352,7 @@ class JsonReader(FileReader):
         for name, kind in zip(schema.names, schema.types, strict=True):
             values = [value.get(name) for _, value in block]
             if kind == pa.string() and name not in self._texts:
-                # Numbers that no type holds are text; another value in a column of texts is a mistake.
+                # Numbers beyond 64 bits are text; any other value in a column of texts is an error.
                 values = [None if value is None else json.dumps(value) for value in values]
             arrays[name] = pa.array(values, kind)
         return arrays

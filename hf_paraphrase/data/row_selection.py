@@ -1,4 +1,4 @@
-"""Choose rows: repeats, held-out parts, samples and the shuffled order; and store rows on disk until they are chosen.
+"""Selects rows (first occurrences, held-out parts, samples, a random order), and stores rows on disk until then.
 
 A choice needs 8 bytes per row and never the texts themselves, so corpora larger than memory can be split.
 """
@@ -31,9 +31,9 @@ def first_occurrences(keys: np.ndarray) -> np.ndarray:
 
 
 def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Draw candidates for a held-out part (rows,), bool; all rows of a key are either in it or outside it.
+    """Draw a held-out part of about `size` candidates, (rows,), bool, in which rows with equal keys stay together.
 
-    Fewer than `size` rows are drawn if groups of equal rows do not fit.
+    Fewer than `size` rows are drawn if the groups of equal keys do not fit exactly.
     """
     candidates = np.ones(len(keys), dtype=bool) if candidates is None else candidates
     groups, counts = np.unique(keys[candidates], return_counts=True)
@@ -66,7 +66,7 @@ def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
 def take_rows(
     read_batch: Callable[[int], pa.RecordBatch], starts: Sequence[int], rows: np.ndarray, schema: pa.Schema
 ) -> pa.Table:
-    """Take rows in their order from numbered batches, of which only those with such a row are read.
+    """Gather `rows` in their order from batches; `read_batch` reads only the batches that contain one of them.
 
     Batch i has the rows `starts[i]` to `starts[i + 1]`. `Table.take` would copy all batches instead.
     """

@@ -1,7 +1,7 @@
-"""Open rows of any kind: folders, files, datasets on the Hub, and tables in memory.
+"""Opens rows of any kind: folders, files, datasets on the Hub, and tables in memory.
 
-:func:`open_rows` returns :class:`Rows`, a lazy stream of Arrow batches. The sides of pairs have our names, all other
-columns keep theirs, and memory stays at one batch. Files are read in place, without a copy.
+:func:`open_rows` returns :class:`Rows`, a lazy stream of Arrow batches. The two columns of pairs are renamed to
+`sentence1` and `sentence2`, all others keep their names. Memory holds one batch, and files are not copied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .schema import (
     class_metadata,
     class_names_of,
     columns_named,
-    columns_there,
+    describe_columns,
     is_text,
     plain_type,
     require_columns,
@@ -40,9 +40,9 @@ class Rows:
     """The rows of one split, opened but not read.
 
     Attributes:
-        name: The name of the source in messages.
+        name: The name of the source, for messages.
         split: The name of the split.
-        schema: The columns; one with a role has the name of the role.
+        schema: The columns; a column with a role has the name of the role.
         class_names: For columns of class numbers, the names of the classes.
     """
 
@@ -70,7 +70,7 @@ class Rows:
             all_options = {**layout.options, **numbers, **(options or {})}
             self.reader = READERS[layout.kind](layout.files[split], all_options)
         theirs = self.reader.schema
-        # Bitext, with source and target, has no sides of pairs.
+        # Bitext has source and target, and no pair columns.
         sides = {} if {"source", "target"} <= {*theirs.names} else usual_pair_columns(theirs.names)
         self._theirs = {role: name for role, name in sides.items() if role in roles}
         self._ours = {name: role for role, name in self._theirs.items()}
@@ -88,7 +88,7 @@ class Rows:
         return list(self.schema.names)
 
     def count(self) -> int:
-        """Count the rows: from the footers of Parquet, else by reading."""
+        """Count the rows, from the footers of Parquet files or by reading."""
         return self.reader.count()
 
     def require(self, *columns: str) -> pa.Schema:
@@ -142,7 +142,7 @@ class Rows:
         return pa.schema(list(map(self.require(*columns).field, columns)), metadata=self.schema.metadata)
 
     def columns_named(self, given: Sequence[str]) -> list[str]:
-        """Split a list of columns at commas; a column with a role may be given by its name in the source too."""
+        """Split a list of columns at commas; a column may be given by its role or by its name in the source."""
         names = columns_named(given, [*self.columns, *self._ours])
         return [name if name in self.columns else self._ours.get(name, name) for name in names]
 
@@ -155,7 +155,7 @@ class Rows:
         usual = [name for name in DEFAULT_COLUMNS if name in texts] or [*usual_pair_columns(texts).values()]
         if not usual and len(texts) != 1:
             require_texts(self.schema, self.name, [name for name in DEFAULT_COLUMNS if name in self.columns])
-            remedy = f"name one; {columns_there(self.columns)}"
+            remedy = f"name one; {describe_columns(self.columns)}"
             problem = f"no text column is called {', '.join(DEFAULT_COLUMNS)}"
             raise InputError(problem, path=self.name, remedy=remedy)
         return usual or texts
@@ -169,7 +169,7 @@ class Rows:
         return pa.chunked_array(parts, pa.string())
 
     def num_bytes(self) -> int:
-        """Return the size of the rows before compression, which only Parquet files state."""
+        """Return the uncompressed size of the rows in bytes; only Parquet files record it."""
         return self.reader.num_bytes() if isinstance(self.reader, ParquetReader) else 0
 
 
@@ -199,20 +199,20 @@ def open_rows(
             `load_dataset` finds; a folder of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to
             them; a pandas or polars frame; an Arrow table; or dictionaries.
         split: The name of the split; for None the only one, or `train`. Other splits are never read.
-        subset: The configuration of a card.
-        roles: The names that columns with the usual names of pairs get; with () all columns keep theirs.
+        subset: The configuration of the card to open.
+        roles: The new names of the two columns of pairs, found by their usual names; with () no column is renamed.
         lists: Whether text columns may hold lists of texts.
         encoding: The encoding of CSV, JSON lines and text files; UTF-8 for None.
         decimal: The decimal mark of CSV files. With it, or with `thousands`, columns of numbers become numbers.
         thousands: The separator of thousands in CSV files.
-        errors: What happens to malformed lines of CSV and JSON lines; they raise for None.
-        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet` or `text`.
+        errors: The policy for malformed lines of CSV and JSON lines; they raise for None.
+        kind: The format of a file whose suffix does not tell it: `csv`, `jsonl`, `parquet` or `text`.
 
     Returns:
-        The rows. CSV and JSON lines have the text of their files: `007` stays `007`.
+        The rows. Values of CSV and JSON lines keep their spelling: `007` stays `007`.
 
     Raises:
-        InputError: If there is nothing to open, or no such split; the message lists the splits.
+        InputError: The source does not exist, or has no such split; the message lists the splits.
 
     Example:
         >>> for batch in open_rows("my_pairs", split="train").batches(["sentence1", "sentence2"]):

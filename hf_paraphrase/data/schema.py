@@ -1,4 +1,4 @@
-"""The columns that data sets have, as Arrow schemas."""
+"""Arrow schemas of data sets, and checks of their columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "t
 
 
 def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
-    """Find the two sides of pairs among columns by their usual names, ours first; return {} for none."""
+    """Map `sentence1` and `sentence2` to the columns with the usual names of pairs; return {} if there are none."""
     present = {plain_name(name): name for name in names}
     for first, second in _PAIR_COLUMNS:
         if first in present and second in present:
@@ -57,7 +57,7 @@ def plain_name(name: str) -> str:
 
 
 def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Split a list of columns at commas, except in a name that has commas itself."""
+    """Split a list of columns at commas, unless the list is itself the name of a column."""
     present = set(present)
     names: list[str] = []
     for entry in given:
@@ -66,7 +66,7 @@ def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
     return names
 
 
-def columns_there(names: Iterable[str]) -> str:
+def describe_columns(names: Iterable[str]) -> str:
     """List the columns for a message, with a hint if they look like values."""
     names = list(names)
     text = f"the columns are {', '.join(names) or 'none'}"
@@ -80,9 +80,9 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str, 
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
-        remedy = f"{remedy}; {columns_there(present)}" if remedy else columns_there(present)
+        remedy = f"{remedy}; {describe_columns(present)}" if remedy else describe_columns(present)
         if missing == PAIRS.names and "--columns" not in remedy:
-            remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
+            remedy += "; name them: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
         elif "target" in missing:
             remedy += "; or hf-paraphrase prepare bitext --dataset DATA --source-lang CODE --target-lang CODE"
         problem = f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
@@ -92,7 +92,7 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str, 
 def require_texts(
     schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS, *, lists: bool = False
 ) -> None:
-    """Check that columns, by default sentences and languages, are text, or `lists` of texts."""
+    """Check that the given columns, by default sentences and languages, are text, or with `lists` lists of texts."""
     for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
@@ -107,12 +107,12 @@ def require_texts(
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Return whether this is a type of lists."""
+    """Return whether an Arrow type is a list type."""
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type without dictionaries and with plain strings, which every kernel and writer supports."""
+    """Replace dictionary types and string variants by plain types, which every kernel and writer supports."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if is_text(kind):
@@ -125,13 +125,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether this is a type of strings, also in a dictionary."""
+    """Return whether an Arrow type is a string type, dictionary-encoded or not."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether this is a type of numbers or truth values, also in a dictionary."""
+    """Return whether an Arrow type is numeric or boolean, dictionary-encoded or not."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
 
@@ -143,7 +143,7 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
 
 
 def with_binary_labels(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Add or replace a column of labels, 1 for a paraphrase; the names of earlier classes would contradict it."""
+    """Add or replace a column of labels, 1 for a paraphrase, and drop the class names of a replaced column."""
     table = with_column(table, name, values)
     names = {column: names for column, names in class_names_of(table.schema).items() if column != name}
     return table.replace_schema_metadata(class_metadata(names))

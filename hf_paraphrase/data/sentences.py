@@ -26,7 +26,7 @@ _BLOCK_LINES = 20_000
 
 @contextmanager
 def naming(path: StrPath) -> Iterator[None]:
-    """Name a file or folder in an `InputError` of the block that names none."""
+    """Add a path to an `InputError` that the block raises without one."""
     try:
         yield
     except InputError as error:
@@ -35,7 +35,7 @@ def naming(path: StrPath) -> Iterator[None]:
 
 
 def lines_of_file(source: Path, encoding: str | None = None) -> Iterator[list[str]]:
-    """Stream the lines of a file in lists of at most 20,000; refuse one that holds records with columns."""
+    """Stream the lines of a file in lists of at most 20,000; refuse CSV, JSON lines and Parquet files."""
     refuse_records(source)
     yield from _in_lists(lines_of_blocks(read_blocks(source, encoding or "utf-8"), source))
 

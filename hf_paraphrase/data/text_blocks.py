@@ -3,7 +3,7 @@
 The same rules hold for all raw files: UTF-8, a line ends only at a line feed, a byte order mark at the beginning is
 dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space. Every other
 character (a form feed, U+2028, quotes, "NA") is text. `str.splitlines` and CSV readers break some of these rules, and
-so shift the two sides of a bitext against each other without any error.
+so misalign the two files of a bitext without any error.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0)
 
 @dataclass(kw_only=True)
 class FormatSettings(Settings):
-    """How CSV, JSON lines and text files are read."""
+    """The settings that define how CSV, JSON lines and text files are read."""
 
     encoding: str | None = setting("encoding of CSV, JSON lines and text files, such as cp1252 [default: utf-8]", None)
     decimal: str | None = setting(
@@ -74,12 +74,12 @@ class FormatSettings(Settings):
 
 @dataclass
 class LineErrors:
-    """The policy for malformed lines: raise an error (`raise`; `strict` names no flag to skip them), or `skip` them.
+    """The policy for malformed lines: `raise` (the error names the flag to skip them), `strict` (it does not), `skip`.
 
     Attributes:
         left_out: The numbers of well-formed records without a row, by reason.
         skipped: File, line and reason of each skipped line.
-        aligned_with: For files that are aligned line by line, the first of them.
+        aligned_with: For each file of a line-aligned set, the first file of the set.
     """
 
     policy: str = "raise"
@@ -89,16 +89,16 @@ class LineErrors:
 
     @property
     def count(self) -> int:
-        """The number of skipped lines; line i of two aligned files is one line."""
+        """The number of skipped lines; the lines i of two aligned files count once."""
         return len({(self.aligned_with.get(path, path), line) for path, line, _ in self.skipped})
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raise for a malformed line, or note it."""
+        """Raise an error for a malformed line, or record that it is skipped."""
         if self.policy == "skip":
             self.skipped[path, line, text] = None
             return
-        way_out = ", or skip such lines with --on-error skip" if self.policy == "raise" else ""
-        raise InputError(text, path=path, line=line, remedy=f"{remedy}{way_out}")
+        skip_hint = ", or skip such lines with --on-error skip" if self.policy == "raise" else ""
+        raise InputError(text, path=path, line=line, remedy=f"{remedy}{skip_hint}")
 
 
 StrictLines = partial(LineErrors, "strict")
@@ -141,7 +141,7 @@ def kind_of_rows(path: Path) -> str | None:
 
 
 def refuse_records(path: Path) -> None:
-    """Refuse a file of records with columns where each line must be a sentence."""
+    """Refuse a CSV, JSON lines or Parquet file where a file with one sentence per line is expected."""
     if (kind := kind_of_rows(path)) is not None:
         remedy = "give one sentence per line, or name its columns with --columns, if the command has it"
         raise InputError(f"a {kind} file, whose lines are not sentences", path=path, remedy=remedy)
@@ -201,7 +201,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
-    """Stream blocks that end where a line ends, without the line feed at the end of a block."""
+    """Split blocks again so that each ends at a line end, without its last line feed."""
     rest: list[bytes] = []
     mark, has_line_feed = _BYTE_ORDER_MARK, False
     for index, block in enumerate(blocks):

@@ -38,7 +38,7 @@ _DOUBLED_QUOTES = rf'^({_FIELD}\t)*"[^"\t]*({_PAIR})+"(\t{_FIELD})*$'
 
 
 def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[pa.Array]:
-    """Stream the lines of a file in blocks; one that is not UTF-8 and is skipped is null."""
+    """Stream the lines of a file in blocks; a skipped line, which is not UTF-8, is null."""
     first_line = 1
     for block in whole_lines(read_blocks(path, encoding), path):
         lines = _decode(block, path, first_line, errors)
@@ -68,7 +68,7 @@ def without_returns(texts: pa.Array) -> pa.Array:
 
 
 def texts_of_column(name: str, column: pa.Array, path: str | Path, remedy: str) -> pa.Array:
-    """Return a column of sentences as strings with one kind of line end."""
+    """Return a column of sentences as plain strings with uniform line ends."""
     if not is_text(column.type) and not pa.types.is_null(column.type):
         raise InputError(f"column for {name} is of type {column.type}, not text", path=path, remedy=remedy)
     return without_returns(column.cast(pa.string()))
@@ -240,7 +240,7 @@ def read_tsv(
 
 
 def header_of(path: Path, names: Iterable[str] = (), encoding: str = "utf-8") -> list[str] | None:
-    """Return the names in the first line of a file, if both sides have usual names or all fields are among `names`."""
+    """Return the names in the first line of a file if it is a header: with usual pair names, or only with `names`."""
     fields = [field.strip().strip('"') for field in first_line_of(path, encoding).split("\t")]
     plain = [plain_name(field) for field in fields]
     is_named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
@@ -251,7 +251,7 @@ def header_of(path: Path, names: Iterable[str] = (), encoding: str = "utf-8") ->
 
 @dataclass(frozen=True)
 class Field:
-    """One column; `_` leaves it out, and integers may be written 1.0, True and False.
+    """The name, type and valid values of a column; the name `_` drops it. Integers may be written 1.0, True and False.
 
     A text must match the whole `pattern` (RE2); the message has the `example`. A number that may be null may be blank.
     """

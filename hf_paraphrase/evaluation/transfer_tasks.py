@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.sources.corpora import MsrpSource, TransferSource
-from ..data.sources.source import NothingThereError, Part
+from ..data.sources.source import MissingFilesError, Part
 from ..data.text_files import LineErrors
 from ..errors import InputError, no_folder
 
@@ -69,7 +69,7 @@ def _find_parts(folder: Path) -> dict[Any, Sequence[Part]]:
     """Find the parts that each source has below a folder."""
     parts: dict[Any, Sequence[Part]] = {task.source: () for task in TASKS.values()}
     for source in parts:
-        with suppress(NothingThereError):
+        with suppress(MissingFilesError):
             parts[source] = list(source(data_dir=str(folder)).parts())
     return parts
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..artefacts.cards import Card
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import Progress, no_progress
-from ..data.schema import columns_there, plain_type
+from ..data.schema import describe_columns, plain_type
 from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, UsageError
@@ -66,7 +66,7 @@ class RowEncoder:
             given = block if isinstance(block, pa.Table) else pa.table({SENTENCE: pa.array(block, pa.string())})
             if SENTENCE not in given.column_names:
                 what = f"a table without a column {SENTENCE}"
-                raise InputError(what, remedy=f"rename the column of texts; {columns_there(given.column_names)}")
+                raise InputError(what, remedy=f"rename the column of texts; {describe_columns(given.column_names)}")
             given = given.cast(pa.schema([(field.name, plain_type(field.type)) for field in given.schema]))
             texts = given[SENTENCE].to_pylist()
             visible = np.flatnonzero([text is not None and not is_blank(text) for text in texts])

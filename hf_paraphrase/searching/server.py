@@ -334,7 +334,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuse a missing key, and an unlisted `Host`, by which a web page could reach this server (DNS rebinding)."""
+        """Refuse a missing key, and an unlisted `Host`, as in requests of a web page (DNS rebinding)."""
         service = self.server.service
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:

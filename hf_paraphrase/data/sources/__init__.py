@@ -1,7 +1,7 @@
 """Sources of bitext, paraphrases and graded sets, each from its raw files.
 
-`prepare SOURCE` makes a Parquet data folder with a card, `load_dataset` a data set of `datasets`. A source of your own
-is one file and one line of `hf_paraphrase.registry.SOURCES`. Start with `source`, the base class, and a short source,
+`prepare SOURCE` makes a Parquet data folder with a card, `load_dataset` a data set of `datasets`. A new source is one
+file and one line of `hf_paraphrase.registry.SOURCES`. Start with `source`, the base class, and a short source,
 `MsrpSource` in `corpora`. `rows` turns the files of all sources into rows; `preparation` writes the folder.
 """
 

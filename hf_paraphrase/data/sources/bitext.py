@@ -20,7 +20,7 @@ from ...text.languages import check_language, primary_language
 from ...text.normalization import are_visible, decode_moses, normalize_texts
 from ...text.words import count_words
 from ..rows import Rows, open_rows
-from ..schema import BITEXT, columns_there
+from ..schema import BITEXT, describe_columns
 from ..text_blocks import LineErrors
 from ..text_files import Block, read_aligned, read_tsv, texts_of_column
 from .preparation import recipe_of
@@ -238,7 +238,7 @@ class BitextSource(Source, UserFileSettings):
             usual = [f"translation.{code}", code, side]
             columns[side] = next((name for name in usual if name in names), "")
             if not columns[side]:
-                remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
+                remedy = f"it needs one of the columns {', '.join(usual)}; {describe_columns(first.column_names)}"
                 raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
         if columns["source"] == "source" and "source_lang" in names and len(first):
             stated = first.column("source_lang")[0].as_py()
@@ -274,7 +274,7 @@ def clean(
     max_length: int = 0,
     max_length_ratio: float = 0.0,
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Drop rows with an empty side, and rows that break a rule; a limit of 0 means no limit.
+    """Drop rows with an empty source or target, and rows that break a rule; a limit of 0 means no limit.
 
     Returns the remaining rows, and the number of dropped rows by rule; a row counts under the first rule that applies.
     """
@@ -284,7 +284,7 @@ def clean(
         lengths = count_words(source), count_words(target)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
     if drop_identical:
-        # Only sides with the same number of words and the same beginning are worth folding.
+        # Case folding is slow, so only pairs with equal numbers of words and equal beginnings are compared.
         rows = np.flatnonzero(good["empty_side"] & (shorter == longer))
         rows = rows[_may_begin_alike(*(side.take(pa.array(rows)) for side in (source, target)))]
         good["identical_sides"] = np.ones(len(source), dtype=bool)
@@ -305,7 +305,7 @@ def clean(
 
 
 def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
-    """Return which texts do not begin with two different letters or digits of ASCII: (sentences,), bool."""
+    """Return which pairs do not begin with different ASCII letters or digits, (sentences,), bool: a cheap filter."""
     first, second = (
         pc.ascii_lower(pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(side), 0, 1)) for side in (source, target)
     )

@@ -138,7 +138,7 @@ class SimpwikiSource(Source, TrainingSettings):
 
 
 def _read_simpwiki(files: list[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Stream titles, paragraphs and sentences; the titles of the two sides must be the same."""
+    """Stream titles, paragraphs and sentences; aligned lines of both files must have the same title."""
     sides = [("title", "paragraph1", "sentence1"), ("title2", "paragraph2", "sentence2")]
     fields = [[Field(title), Field(number, pa.int64()), Field(text)] for title, number, text in sides]
     for lines, table in read_aligned_tables(files, fields, errors, "fix the line in both files"):
@@ -427,7 +427,7 @@ def _read_opusparcus(path: Path, split: str, lang: str, errors: LineErrors) -> I
 
 
 def _training_pairs(read: Read, annotated: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Stream the first rows, and drop pairs that are also development or test pairs, in either order."""
+    """Stream the first `most` rows, and drop pairs that are also development or test pairs, in either order."""
     parts = [np.empty(0, np.uint64)]
     # Errors in these files are reported when their own splits are read.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in annotated):

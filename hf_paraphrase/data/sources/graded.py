@@ -23,7 +23,7 @@ from ..schema import with_column
 from ..text_blocks import LineErrors, files_below
 from ..text_files import Field, first_line_of, read_aligned_tables, read_tables
 from .rows import fitted
-from .source import LineErrorSettings, NothingThereError, Part, Source, folder_setting, source_folder
+from .source import LineErrorSettings, MissingFilesError, Part, Source, folder_setting, source_folder
 
 SET_NAMES: dict[str, tuple[str, ...]] = {
     "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
@@ -128,7 +128,7 @@ def _family_of(folder: Path, year: str | None) -> str | None:
 
 
 def _counterpart(path: Path, kind: str, family: str) -> Path | None:
-    """Find the gold file of an input file, or the reverse, in the same folder or a sibling folder of the family."""
+    """Find the gold file of an input file, or vice versa, in the same folder or a sibling folder of the family."""
     other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
@@ -223,7 +223,7 @@ class GradedSource(Source, LineErrorSettings):
             sets[graded.name] = graded
         if not by_split:
             remedy = "--help lists the files of --data-dir"
-            raise NothingThereError(f"this folder contains no file of {self.TITLE}", path=self.data_dir, remedy=remedy)
+            raise MissingFilesError(f"this folder contains no file of {self.TITLE}", path=self.data_dir, remedy=remedy)
         parts = []
         for split in sorted(by_split, key=lambda split: (ORDER.get(split, 3), split)):
             order = [*SET_NAMES.get(split, ()), *sorted(by_split[split])]

@@ -40,7 +40,7 @@ def load_dataset(
         path: The name of a source, as in `prepare SOURCE`; anything else goes to `datasets.load_dataset`.
         name: The configuration, such as `labelled` of `opusparcus`; the first one for None.
         data_dir: The folder of the raw files.
-        data_files: The files, of anything but a source.
+        data_files: The files; not for a source.
         split: The split to return; all of them for None. Slices such as `train[:10%]` work.
         cache_dir: The folder of the cache.
         streaming: Read the raw files while the rows are iterated over, without a cache.
@@ -54,7 +54,7 @@ def load_dataset(
         The same as `datasets.load_dataset` with this `split` and `streaming`.
 
     Raises:
-        InputError: If the raw files are missing or malformed.
+        InputError: The raw files are missing or malformed.
 
     Example:
         >>> load_dataset("opusparcus", lang="fr", data_dir="opusparcus_v1", split="train", streaming=True)

@@ -137,7 +137,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
 
     @cached_property
     def _header(self) -> list[str] | None:
-        """The names in the first line of --tsv, if it names the sides of pairs."""
+        """The names in the first line of --tsv, if the usual names of pair columns are among them."""
         names = [name for name, _ in self._entries()]
         if self.kind != "tsv" or self.header == "no":
             return None
@@ -145,7 +145,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The names of the columns to make, the sides first, each with its name in the data."""
+        """The names of the columns to make, `sentence1` and `sentence2` first, each with its name in the data."""
         entries = {ours: theirs for ours, theirs in self._entries() if ours != "_" or self.kind != "tsv"}
         present = (self._header or []) if self.kind == "tsv" else self._rows.columns
         if not is_given(self, "columns") and (usual := usual_pair_columns(present)):

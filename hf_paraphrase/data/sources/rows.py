@@ -1,4 +1,4 @@
-"""Turn the files of a source into the rows of its splits: read, apply rules, then draw and shuffle by row numbers.
+"""Turns the files of a source into the rows of its splits: reads, applies rules, then samples and shuffles rows.
 
 Tables stream from the files through the rules of their part in several threads. Parts with repeats to drop, or rows to
 draw, sample or shuffle, are stored in a temporary Arrow file; the decision needs arrays of 8 bytes per row, so memory
@@ -36,7 +36,7 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 
 class _Block(NamedTuple):
-    """The rows of a table, the dropped rows by rule, keys of the rows, and the rows that evaluation sets match."""
+    """The remaining rows of a table, the counts of dropped rows by rule, row keys, and matches of evaluation sets."""
 
     lines: int
     rows: pa.Table
@@ -51,8 +51,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     Attributes:
         parts: The parts by the names of their shards, drawn parts included.
-        counts: For each part that was read to its end: `lines`, the lines that each rule left out or moved, and
-            `rows`; `lines` is the sum of all other counts. For a drawn part: `rows`.
+        counts: For each part that was read to its end, `lines` and what became of them, which adds up: the lines that
+            each rule left out or moved, and `rows`. For a drawn part, `rows`.
         contamination: For each evaluation set, the number of training rows that it matched.
         checked: The evaluation sets that the training rows were compared with.
         skipped: File, line and reason of each malformed line that was skipped.

@@ -71,7 +71,7 @@ class Part:
 
 
 class SourceOptions(Settings):
-    """The options of all sources; a source that can set one has a field of the same name."""
+    """The options of all sources; a source offers an option by declaring a field of the same name."""
 
     data_dir: str | None = None
     dataset: str | None = None
@@ -95,7 +95,7 @@ class OutputSettings(Settings):
 
 @dataclass(kw_only=True)
 class LineErrorSettings(Settings):
-    """What happens to malformed lines."""
+    """The setting that defines what happens to malformed lines."""
 
     on_error: str = setting(
         "a malformed line: raise an error, or skip it, count it, and list it in skipped_lines.tsv",
@@ -220,8 +220,8 @@ def folder_setting(files: str) -> Any:
     return setting(f"the folder that contains, at any depth, {files}", path=True)
 
 
-class NothingThereError(InputError):
-    """A folder has no file of a data set."""
+class MissingFilesError(InputError):
+    """The error for a folder that has no file of the data set."""
 
 
 def source_folder(data_dir: str) -> Path:
@@ -246,5 +246,5 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
         paths.setdefault(key, path)
     if not paths:
         remedy = f"expected {', '.join(names.values())}"
-        raise NothingThereError("this folder contains no file of this set", path=folder, remedy=remedy)
+        raise MissingFilesError("this folder contains no file of this set", path=folder, remedy=remedy)
     return {key: paths[key] for key in names if key in paths}

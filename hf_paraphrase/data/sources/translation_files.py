@@ -44,7 +44,7 @@ _TEXT_ELEMENTS = {"hi", "mrk"}
 
 
 def single_line(text: str) -> str:
-    """Put a text on one line: white space with a tab or line end becomes one space, and the ends are trimmed."""
+    """Put a text on one line: white space with a tab or line end becomes one space, and the text is stripped."""
     # One pattern for a line end and the space around it would search again from every space.
     if _BREAK.search(text):
         text = _SPACE.sub(lambda match: " " if _BREAK.search(match[0]) else match[0], text)
