@@ -44,7 +44,7 @@ Texts = str | Sequence[str]
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of sentences, or of both sides of pairs; `targets` (rows, …) are the `labels` of the model."""
+    """Token ids of sentences, or of both sentences of pairs; `targets` (rows, …) are the `labels` of the model."""
 
     first: TokenIds
     second: TokenIds | None = None
@@ -85,7 +85,7 @@ def tokenize(
 
 
 def check_pairs(num_first: int, num_second: int) -> None:
-    """Check that both sides of pairs have as many texts."""
+    """Check that there are as many first as second sentences of pairs."""
     if num_first != num_second:
         raise UsageError(
             f"{num_first} first and {num_second} second texts are no pairs", remedy="give as many of both"
@@ -103,9 +103,9 @@ def fill_word_vectors(encoder: Any, tokenizer: Any, vectors: WordVectors, texts:
 def predict_logits(
     model: PreTrainedModel, inputs: ClassifierInputs, compute: Callable[..., torch.Tensor] | None = None
 ) -> NDArray[np.float64]:
-    """Compute the logits of all rows (rows, labels), for a regression the scores (rows, 1); batches only round.
+    """Compute the logits of all rows (rows, labels), for a regression the scores (rows, 1).
 
-    With `compute`, which is called with the batches, compute another output of the model for all rows.
+    Batching changes them by rounding only. `compute` replaces the model: it returns the output for a batch.
     """
     lengths = inputs.first.lengths
     if inputs.second is not None:
@@ -210,7 +210,7 @@ class ReferenceScorer(SentenceClassifierModel):
 
 
 def compute_reference_probabilities(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
-    """Compute P(reference) of sentences (sentences,), rounded so that the batches do not matter."""
+    """Compute P(reference) of sentences (sentences,), rounded so that batching does not change it."""
     probabilities = softmax(predict_logits(model, inputs), axis=1)[:, model.config.label2id[REFERENCE]]
     return np.asarray(probabilities.round(6))
 
@@ -261,8 +261,8 @@ class CrossEncoder:
     def scores(self, first: Texts, second: Texts) -> NDArray[np.float64]:
         """Compute the probability of the label, or the sigmoid of a single output, from 0 to 1 (pairs,).
 
-        The order of the texts of a pair matters; long pairs are truncated. Scores are rounded so that the batches do
-        not matter.
+        The order of the texts of a pair matters; long pairs are truncated. Scores are rounded, so that batching does
+        not change them.
         """
         first, second = list_of_texts(first), list_of_texts(second)
         check_pairs(len(first), len(second))

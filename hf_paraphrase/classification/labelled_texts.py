@@ -33,12 +33,12 @@ OBJECTIVES = {"classification": "classification", "similarity": "distribution", 
 class SupervisedSettings(TrainingRunSettings):
     """Train a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.).
 
-    The head of single sentences starts from the optimum for the pretrained encoder. In training the encoder is held
-    close to its own parameters by --row-penalty, --lambda-w and --lambda-c; with all three 0 it is fine-tuned freely,
-    with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
-    data has sentence1 and optionally sentence2 (or text), and a column of classes or scores. The epoch is chosen on
-    the dev part, by accuracy or Pearson's r. A text may have several labels, or none, if the column has lists, or
-    with --label-separator: each label has a sigmoid, and the epoch is chosen by micro F1.
+    The head of single sentences starts from the optimum for the pretrained encoder. --row-penalty, --lambda-w and
+    --lambda-c keep the encoder close to its initial parameters; with all three 0 it is fine-tuned freely, with
+    --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The data
+    has sentence1 and optionally sentence2 (or text), and a column of classes or scores. The epoch is chosen on the dev
+    part, by accuracy or Pearson's r. If the column has lists, or with --label-separator, a text may have several
+    labels or none: each label has a sigmoid, and the epoch is chosen by micro F1.
     """
 
     model: str = setting("the folder of the pretrained encoder, of any type", BUILTIN, path=True)
@@ -124,9 +124,9 @@ class SupervisedSettings(TrainingRunSettings):
 
 @dataclass
 class LabelledTexts:
-    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: tuples of class names, or scores.
+    """Rows of a split: `first` texts, for pairs `second` texts, and optional `targets`: tuples of classes, or scores.
 
-    A target is None if the row has none and the reader permits that.
+    The target of a row without one is None, if the reader permits that.
     """
 
     folder: str
@@ -140,7 +140,7 @@ class LabelledTexts:
         return len(self.first)
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
-        """Return some of the rows (rows,)."""
+        """Return the rows where `kept` (rows,) is true."""
         second = None if self.second is None else list(compress(self.second, kept))
         first, targets = list(compress(self.first, kept)), list(compress(self.targets, kept))
         return replace(self, first=first, second=second, targets=targets)
@@ -180,9 +180,9 @@ def read_labelled(
 ) -> LabelledTexts:
     """Read sentences, and the targets in `column`: classes, several labels per text, or `graded` scores.
 
-    The sentences are in `text_column`, by default in `sentence1` and perhaps `sentence2`, or in `text`. Classes that
-    are numbers get the names in the card of the data; truth values are the classes True and False. A row without a
-    text or a target is an error if `complete`; otherwise the text is empty, the target None.
+    The sentences are in `text_column`, by default in `sentence1` and perhaps `sentence2`, or in `text`. Class numbers
+    are replaced by the names in the card of the data; booleans are the classes True and False. A row without a text or
+    a target is an error if `complete`; otherwise the text is empty and the target None.
     """
     if separator == "":
         raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
@@ -227,7 +227,7 @@ def read_labelled(
 
 
 def _is_missing(value: Any, names: Sequence[str]) -> bool:
-    """Return whether a value means no target; in a column of class numbers -1 is the class of such a row."""
+    """Return whether a value means no target, such as -1 in a column of class numbers."""
     is_blank = isinstance(value, str) and not value.strip()
     return is_blank or value != value or (value == -1 and bool(names))
 
@@ -261,7 +261,7 @@ class SupervisedData:
         sources: The split that each part comes from.
         column: The column of targets.
         classes: The names of the classes; empty for scores.
-        left_out: The number of training rows that were left out because another part has them too.
+        left_out: The number of training rows that were left out because they also occur in another part.
     """
 
     parts: dict[str, LabelledTexts]
@@ -272,7 +272,7 @@ class SupervisedData:
 
 
 def read_supervised(settings: SupervisedSettings) -> SupervisedData:
-    """Read or draw the parts of a supervised set, and check that something can be learned."""
+    """Read or draw the parts of a supervised set, and check that they can train a model."""
     split, graded = settings.train_split, settings.task != "classification"
     column = settings.target_column or ("score" if graded else "label")
     read = partial(read_labelled, settings.data, column=column, graded=graded)
@@ -310,7 +310,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
 
 
 def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
-    """Draw the rows of the dev part (rows,); equal texts go together."""
+    """Draw the rows of the dev part (rows,), bool; equal texts are never separated."""
     keys = train.keys
     drawn = hold_out(keys, round(dev_share * len(train)), _DRAW_SEED)
     if drawn.any():

@@ -32,7 +32,7 @@ _PAIRS_AT_A_TIME = 8192
 class ParallelClassifier:
     """A classifier of parallel sentences with the tokenizers of both languages.
 
-    The tokenizers lower-case the text and treat digits as in training, so raw text goes in.
+    It accepts raw text: the tokenizers lower-case it and treat digits as in training.
     """
 
     def __init__(

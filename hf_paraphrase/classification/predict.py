@@ -1,4 +1,4 @@
-"""The command `predict`: apply a classifier or scorer to rows, and compare the predictions with right answers."""
+"""The command `predict`: applies a classifier or scorer to rows, and scores the predictions on labelled rows."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _FILES = (".csv", ".jsonl")
 class PredictionSettings(DeviceSettings):
     """Apply a model of `train-supervised` to texts or pairs.
 
-    Where the data has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
-    output. Rows without a class, or with a class that the model does not have, get a prediction and do not count. If
-    a text may have several labels, its prediction is a list, and `probability` has the probability of every label of
-    the model, in the order of the model's `id2label`.
+    If the data has classes or scores, accuracy and F1, or Pearson's r, Spearman's rho and the mean squared error go to
+    standard output. Rows without a class, or with a class that the model lacks, are predicted but not scored. For a
+    model with several labels per text, a prediction is a list, and `probability` has the probability of every label,
+    in the order of the model's `id2label`.
     """
 
     model: str = setting("the folder of a model made by train-supervised", path=True)
@@ -68,10 +68,10 @@ class PredictionSettings(DeviceSettings):
 
 @recipe(PredictionSettings)
 def predict(settings: PredictionSettings) -> dict[str, Any]:
-    """Apply a model of `train-supervised` to a split of a data folder, and compare where there are right answers.
+    """Apply a model of `train-supervised` to a split of a data folder, and score it on rows with classes or scores.
 
     Returns:
-        The number of `rows`, their `split`, and in `scores` how good the predictions are; None without right answers.
+        The number of `rows`, their `split`, and the `scores` of the predictions; None without classes or scores.
     """
     if Path(settings.output).suffix in _FILES:
         with output_file(settings.output, overwrite=settings.overwrite) as path:
@@ -99,7 +99,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 
 def _write_file(path: Path, table: pa.Table) -> None:
-    """Write a table as CSV, lists as JSON, or as JSON lines."""
+    """Write a table as JSON lines, or as CSV with lists in JSON."""
     if path.suffix == ".jsonl":
         for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
             if pa.types.is_floating(column.type):  # JSON has neither NaN nor infinity
@@ -121,7 +121,7 @@ def _cell(value: Any) -> Any:
 
 
 def _fill_in_training(settings: PredictionSettings, columns: list[str]) -> PredictionSettings:
-    """Fill in the columns and the separator of the training."""
+    """Fill in the columns and the label separator that the model was trained with."""
     record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
     trained: dict[str, Any] = record.get("settings", {})
     for name in ("text_column", "target_column"):
@@ -194,7 +194,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _select_comparable(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
-    """Return which rows have a right answer that the model can give (rows,), and log how many have not."""
+    """Return which rows have a score or a class of the model (rows,), bool; log the number of the others."""
     if not texts.targets:
         return np.zeros(len(texts), bool)
     has_target = np.array([target is not None for target in texts.targets])

@@ -1,4 +1,4 @@
-"""References and their translations to train a reference classifier on, and the list of the references it has seen.
+"""The training data of a reference classifier, references and translations, and the list of references it has seen.
 
 The training data follow Wieting et al. (2017), section 5.6.1. The folder of a classifier has `references.tsv`:
 the part (train, dev or test) and a fingerprint of each reference, so that the texts need not be published.
@@ -50,9 +50,9 @@ def draw_references(
 ) -> dict[str, list[Reference]]:
     """Draw references with their translations at random and divide them into the :data:`PARTS`.
 
-    Rows with the same text in `sentence1`, whatever its case and punctuation, are one reference, so that no text is in
-    two parts. A translation that equals its reference, whatever its case and spacing, is left out: it would be an
-    example of both labels. With fewer references than requested, all three sizes shrink by the same factor.
+    Rows whose `sentence1` is equal, ignoring case and punctuation, are one reference, so that no text is in two parts.
+    A translation that equals its reference, ignoring case and spacing, is left out: it would be an example of both
+    labels. With fewer references than requested, all three sizes shrink by the same factor.
     """
     pairs = DataFolder(folder)
     pairs.require(*SIDES)
@@ -121,7 +121,7 @@ def hash_references(texts: Sequence[str | None]) -> NDArray[np.uint64]:
 
 
 def write_seen(folder: str | os.PathLike[str], parts: Mapping[str, Sequence[str]]) -> None:
-    """Write the list of seen references, grouped by part: the part and the fingerprint of each."""
+    """Write the part and the fingerprint of each seen reference, grouped by part."""
     lines = [f"{part}\t{key:016x}\n" for part, texts in parts.items() for key in hash_references(texts)]
     (Path(folder) / FILE_NAME).write_text(_HEADER + "".join(lines), encoding="utf-8", newline="\n")
 
@@ -142,5 +142,5 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which texts are among the references seen (texts,)."""
+    """Return which texts are seen references (texts,), bool."""
     return are_among(hash_references(texts), seen)

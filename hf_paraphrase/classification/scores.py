@@ -1,4 +1,4 @@
-"""Compare predicted with right classes and scores: numbers, tables and entries of a model card."""
+"""Scores predicted classes and scores against true ones, and formats the results as tables and model card entries."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _METRICS = {
 def compare_classes(
     predicted: NDArray[np.bool_], right: NDArray[np.bool_], classes: Sequence[str], *, multi_label: bool = False
 ) -> Scores:
-    """Compare predicted with right classes (rows, classes), in per cent.
+    """Compare predicted with true classes (rows, classes), bool; results are in per cent.
 
     Returns:
         `accuracy`, or `micro_f1` over all labels if a row may have several; `baseline`, the same score of the most
-        frequent class; `f1` of each class that is predicted or right somewhere, and their mean, `macro_f1`.
+        frequent class; `f1` of each class that occurs in predictions or true classes, and their mean, `macro_f1`.
     """
     true, hits = right.sum(0), (predicted & right).sum(0)
     both = true + predicted.sum(0)
@@ -60,11 +60,11 @@ def compare_classes(
 
 
 def compare_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
-    """Compare predicted with right scores (rows,).
+    """Compare predicted with true scores (rows,).
 
     Returns:
-        Correlations × 100, which are 0 if one side is constant; the mean squared error, and as `baseline` the error of
-        the mean score.
+        Correlations × 100, 0 if either array is constant; the mean squared error, and as `baseline` the error of the
+        mean score.
     """
     pearson, spearman, _ = correlations(predicted, right)
     return {

@@ -164,7 +164,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
 
 
 def _describe(data: SupervisedData, part: str) -> str:
-    """Describe a part for the model index, which has the name of its split already."""
+    """Describe a part for the model index, which names its split separately."""
     drawn = "" if data.sources[part] == data.parts[part].split else f"; {data.sources[part]}"
     return drawn + ("; it chose the epoch" if part == DEV else "")
 

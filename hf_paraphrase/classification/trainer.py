@@ -1,4 +1,4 @@
-"""The trainer of all classifiers, the examples that it can learn from, and the fit of a head alone."""
+"""The trainer of all classifiers, the kinds of training examples, and the fit of a head to a frozen encoder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Examples:
         """Make the random draws of an epoch, counted from 0."""
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
-        """Make the batch of some (epoch, index) of examples, with the argument names of the model's `forward`."""
+        """Make a batch from the epoch and index of each example, with the argument names of the model's `forward`."""
         return self.train.batch([row for _, row in items], model.config.pad_token_id or 0)
 
     def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
@@ -65,7 +65,7 @@ class ReferenceLists:
 
     Attributes:
         inputs: The references, label 1, then the translations, label 0, list by list.
-        lists: The first row of the list of each reference, then the number of rows (references + 1,), int64.
+        lists: The first row of each reference's n-best list, then the number of rows (references + 1,), int64.
     """
 
     inputs: ClassifierInputs
@@ -160,14 +160,14 @@ class ClassifierTrainingArguments(EpochTrainingArguments):
 
 
 class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
-    """Train a classifier, its encoder included, by the model's loss and penalties.
+    """Train a classifier, its encoder included, on the model's loss plus the penalties
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 · embedding_penalty · ‖W‖²
 
-    are added. W are the encoder's word vectors, θ_c its other parameters that have a gradient, W₀ and θ_c₀ their
-    initial values: "Regularize to Unsupervised Representations" of Gimpel et al., in the form of Wieting et al.
-    (2016). The last term is the L2 regularizer of Wieting et al. (2017), with the factor 0.5 of the authors' other
-    code. The weights of the best epoch on the dev part are kept, the earliest of equally good ones.
+    W are the encoder's word vectors, θ_c its other parameters that have a gradient, W₀ and θ_c₀ their initial values:
+    "Regularize to Unsupervised Representations" of Gimpel et al., in the form of Wieting et al. (2016). The last term
+    is the L2 regularizer of Wieting et al. (2017), with the factor 0.5 of the authors' other code. The weights of the
+    best epoch on the dev part are kept, the earliest of equally good ones.
 
     Word vectors have sparse gradients, and a step updates the rows of its batch alone, unless a penalty on all word
     vectors or another optimizer is requested. Then 0.5 · row_penalty · ‖W_b − W₀_b‖² is added, over the word vectors

@@ -41,7 +41,7 @@ _REMOVED_BY = "removed_by"
 class FilterSettings(FilterPipeline):
     """Keep the pairs that pass every step, and print how many each step leaves.
 
-    The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then
+    The order is: identical sentences, --keep, decontamination, one per reference, --first, --max-tokens, sample; then
     noise and negatives are made from the kept pairs.
     """
 

@@ -79,7 +79,7 @@ class FilterPipeline(DecontaminationSettings):
 
 @dataclass(frozen=True)
 class PairFilter(BatchFunction):
-    """Keep the pairs that pass the steps that look at one pair at a time; the columns that it computes stay.
+    """Keep the pairs that pass the steps for single pairs, and add the columns that these steps compute.
 
     The steps are, in this order, `drop_identical`, the selections `keep`, and a `decontaminator`.
     """
@@ -114,7 +114,7 @@ class PairFilter(BatchFunction):
 
 @dataclass
 class RowSelection:
-    """Which rows of a split a filter keeps."""
+    """The rows of a split that a filter keeps."""
 
     passed: np.ndarray
     """How many steps of the funnel each row passed, uint16 (rows,)."""
@@ -186,7 +186,7 @@ def choose_rows(
 
 
 def _collect_columns(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
-    """Return the row numbers and, as the steps that compare rows need them, reference, rank and tokens."""
+    """Return row numbers, and the references, ranks and tokens that the steps across rows need."""
     columns = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
         texts = table.column(find_sides(table.schema.names)[0]).to_pylist()
@@ -200,7 +200,7 @@ def _collect_columns(table: pa.Table, steps: FilterPipeline) -> dict[str, np.nda
 
 
 def _compare_rows(columns: dict[str, np.ndarray], steps: FilterPipeline, selected: RowSelection) -> None:
-    """Apply the steps that compare rows."""
+    """Apply the steps across rows: one per reference, --first, --max-tokens and the sample."""
 
     def take(step: str, positions: np.ndarray | slice) -> None:
         nonlocal columns
@@ -223,7 +223,7 @@ def _compare_rows(columns: dict[str, np.ndarray], steps: FilterPipeline, selecte
 
 
 def choose_lowest(references: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Choose the row of the lowest value of each reference, ascending; NaN comes last."""
+    """Choose for each reference the row of the lowest value, ascending; NaN counts as highest."""
     order = np.argsort(values, kind="stable")
     _, first = np.unique(references[order], return_index=True)
     return np.sort(order[first])
@@ -232,8 +232,8 @@ def choose_lowest(references: np.ndarray, values: np.ndarray) -> np.ndarray:
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
     """Draw `size` of some rows of a folder of `total` rows, ascending; all if there are fewer.
 
-    The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. The
-    samples of two filters with the same seed then differ only where the filters differ.
+    The seed defines one random order of all rows of the folder, and the first of `rows` in this order are drawn. So
+    the samples of two filters with the same seed differ only where the filters differ.
     """
     if size >= len(rows):
         return np.sort(rows)
@@ -242,7 +242,7 @@ def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarra
 
 
 def count_pair_tokens(table: pa.Table) -> np.ndarray:
-    """Count the words between white space of each pair, both sides together: (rows,), int64."""
+    """Count the whitespace-separated words of both sentences of each pair: (rows,), int64."""
     sides = find_sides(table.schema.names)
     first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in sides)
     return count_words(first) + count_words(second)

@@ -1,4 +1,4 @@
-"""A 3-gram language model for the measure `perplexity`: sentences in, an ARPA file out; references held out for it.
+"""A 3-gram language model for the measure `perplexity`, estimated from sentences into an ARPA file.
 
 Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz`: a sentence
 w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
@@ -34,7 +34,7 @@ FALLBACK = (0.5, 1.0, 1.5)
 
 
 class Estimate(NamedTuple):
-    """A backoff model as ARPA files hold it.
+    """A backoff model, with the values of an ARPA file.
 
     Attributes:
         keys: For each order the packed n-grams, ascending, int64 (n-grams,).
@@ -50,7 +50,7 @@ class Estimate(NamedTuple):
 
 
 class Trigrams(NamedTuple):
-    """The trigrams of sentences, packed and ascending, and how often they occur, both int64 (trigrams,).
+    """The trigrams of sentences, packed and ascending, and their counts, both int64 (trigrams,).
 
     `words` has the word of each id; the first three are `<unk>`, `<s>` and `</s>`.
     """
@@ -61,7 +61,7 @@ class Trigrams(NamedTuple):
 
 
 def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
-    """Count the trigrams of all sentences that have a token; of more than 2²¹ words the last ones are `<unk>`."""
+    """Count the trigrams of all sentences that have a token; distinct words after the first 2²¹ become `<unk>`."""
     word_ids = {word: word_id for word_id, word in enumerate((UNKNOWN, BEGIN, END))}
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
 
@@ -84,11 +84,11 @@ def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[st
 
 
 def adjust_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Compute the counts of Kneser-Ney smoothing by order: keys and counts (Chen and Goodman 1998, section 2.7).
+    """Compute the Kneser-Ney counts of each order: keys and counts (Chen and Goodman 1998, section 2.7).
 
-    Trigrams count as often as they occur. Bigrams and words count as many distinct words as precede them. Bigrams
-    that begin with `<s>` have no predecessor: they count as often as they occur. Keys are ascending; words have all
-    ids as keys, `<unk>` and `<s>` with count 0.
+    The count of a trigram is its frequency. The count of a bigram or word is the number of distinct words before it,
+    except that a bigram after `<s>`, which has none, is counted by its frequency. Keys are ascending; all word ids are
+    keys, with count 0 for `<unk>` and `<s>`.
     """
     words, keys, occurrences = trigrams
     # A sentence has a word, so every bigram that begins one begins a trigram.
@@ -153,7 +153,7 @@ def estimate(trigrams: Trigrams) -> Estimate:
 
 
 def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
-    """Write a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
+    """Write a model with n-grams in the order of their word ids and base-10 logarithms of seven digits."""
     # Atomic: parts of a job that begin together write the same file, and one may read it already.
     with (
         atomic_write(path) as temporary,
@@ -189,8 +189,8 @@ def train_language_model(
 def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list[str]:
     """Draw distinct references of a split, to hold out from the pairs (Wieting et al. 2017, section 5.6).
 
-    The draw depends on the seed and the set of references alone, not on their order, and memory grows with `count`
-    alone. An empty reference is never drawn.
+    The draw depends on the seed and the set of references, not on their order; memory grows with `count` only. An
+    empty reference is never drawn.
     """
     lowest = np.empty(0, dtype=np.uint64)
     for keys, _ in _hash_references(folder, split, seed):

@@ -1,4 +1,4 @@
-"""Apply measures to tables of pairs: choose measures by the columns of the data, and add their columns."""
+"""Applies measures to tables of pairs: chooses measures by the columns of the data, and adds their columns."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def list_measurable_columns(present: Sequence[str]) -> list[str]:
 
 
 def _list_readable_columns(present: Sequence[str]) -> set[str]:
-    """Return the columns that measures can read; the sides of a bitext also count as `sentence1` and `sentence2`."""
+    """Return the columns that measures can read; `source` and `target` also count as `sentence1` and `sentence2`."""
     return {*present} if find_sides(present) == SIDES else {*present, *SIDES}
 
 
@@ -141,7 +141,7 @@ def list_columns_to_read(columns: Iterable[str], present: Sequence[str]) -> set[
 
 
 def add_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Add the missing ones of some columns to a table of pairs, if they can be measured."""
+    """Compute those of some columns that a table of pairs lacks and a measure provides."""
     present = _list_readable_columns(table.schema.names)
     scored = add_measures(table, find_measures(column for column in columns if column not in present))
     for column in scored.schema.names:

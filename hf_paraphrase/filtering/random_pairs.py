@@ -1,4 +1,4 @@
-"""Add random pairs to true ones: a given fraction of noise among the positives, and negatives.
+"""Adds random pairs to a data set: a given fraction of noise among the positives, and negatives.
 
 Sjöblom, Creutz and Aulamo (2018) train on pairs with an estimated fraction of wrong ones (section 4.2, Table 3), and
 on an equal number of random pairs as negatives (section 3.2). Here the fraction of wrong pairs is exact.
@@ -37,13 +37,12 @@ def add_random_pairs(
     """Make some pairs random and add an equal number of negatives; return the positives, then the negatives.
 
     A random pair is a first sentence with the second sentence of another pair; each second sentence is used once
-    among the positives, and once more among the negatives. None is a pair of the data, in either order, and no
+    among the positives, and once more among the negatives. No random pair occurs in the data, in either order, and no
     sentence is paired with itself. Columns that describe a pair as a whole (scores, ids, the pivot) are null in random
     pairs.
 
-    Rows get the column `noise`, 1 for a random pair among the positives, where there is noise, and `label`, 1 for
-    positives and 0 for negatives, where there are some. `noise` is the fraction of random pairs, drawn with
-    `seed`; `negatives` is the seed of the negatives.
+    `noise` is the fraction of random pairs, drawn with `seed`; it adds a column `noise`, 1 for random positives.
+    `negatives` is the seed of the negatives; it adds a column `label`, 1 for positives and 0 for negatives.
     """
     if (label := find_label(pairs.column_names)) is not None:
         _check_labels(pairs.column(label), label, None if path is None else str(path), class_names)
@@ -80,7 +79,7 @@ def add_random_pairs(
 def _check_labels(
     values: pa.ChunkedArray, label: str, path: str | None, class_names: Mapping[str, Sequence[str]] | None
 ) -> None:
-    """Check that all pairs are paraphrases by their labels; a set without any label has paraphrases only."""
+    """Check that every pair is labelled as a paraphrase, or that no pair has a label."""
     is_empty = values.null_count == len(values)
     labels = values if is_empty else PairLabels(label, class_names, path=path).read(values)
     missing = labels.null_count
@@ -88,7 +87,7 @@ def _check_labels(
         log(f"no pair has a {label}: all {missing:,} pairs count as paraphrases")
     elif missing or pc.any(pc.not_equal(labels, 1)).as_py():
         others = len(labels) - missing - pc.sum(pc.equal(labels, 1)).as_py()
-        problem = f"some pairs are no paraphrases by their {label} ({others:,}) or have none ({missing:,})"
+        problem = f"the {label} of {others:,} pairs means no paraphrase, and {missing:,} pairs have none"
         positive = next(iter(values.filter(pc.equal(labels, 1)).to_pylist()), 1)
         remedy = f"random pairs are made from paraphrases only: leave the others out with --keep '{label}={positive}'"
         raise InputError(problem, path=path, remedy=remedy)
@@ -116,9 +115,9 @@ def draw_negatives(
     """Draw for every pair another second sentence, so that each sentence is used exactly once more.
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
-    of these pairs are paraphrases by accident. Here known paraphrases (the pairs of the
-    data and of `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys,
-    uint64 (pairs,). Returns for each pair the row of the second sentence it gets, a permutation.
+    of these pairs are paraphrases by accident. Here pairs that are known paraphrases (pairs of the data and of
+    `known`, in either order, and identical sentences) are drawn again. Sentences are given as keys, uint64 (pairs,).
+    Returns a permutation: for each pair the row of its new second sentence.
     """
     generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])
     rows = generator.permutation(len(first))
@@ -147,5 +146,5 @@ def _are_paraphrases(
 
 
 def _combine_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Mix two keys into one, the order counting."""
+    """Combine two keys into one that depends on their order."""
     return (first * np.uint64(0x9E3779B97F4A7C15)) ^ (second + np.uint64(0x632BE59BD9B4E019))

@@ -89,8 +89,8 @@ class ScoreSettings(ShardSettings):
 def score(settings: ScoreSettings) -> DataFolder:
     """Add measures as columns to every split of a folder of pairs (Wieting et al. 2017, sections 5.5 to 5.7).
 
-    The options of measures that were registered later are fields as well. Returns the output folder, or the folder of
-    the incomplete job while other parts are missing.
+    The options of user-registered measures are fields as well. Returns the output folder, or the folder of the
+    incomplete job while other shards are missing.
     """
     folder = DataFolder(settings.pairs)
     options_given: Any = settings  # with the fields of the measures
@@ -176,7 +176,7 @@ def _choose_measures(settings: ScoreSettings, folder: DataFolder, measures: Meas
 
 
 def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, staging: Path) -> frozenset[str]:
-    """Estimate the language model, unless that was done; return the references held out for it."""
+    """Estimate the language model, unless an earlier run did; return the references held out for it."""
     split, path = folder.splits[0], staging / _ARPA
     if settings.hold_out is None:
         if not path.is_file():

@@ -14,8 +14,8 @@ The grammar of comparisons, with white space allowed between their parts:
     number     = a decimal number, with sign and exponent if need be
 
 With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may be quoted; a column of text is compared
-with the literal text (`language=en`, `domain in news,law`), one of classes with their names or numbers. Several
-selections are and-ed. A missing value, NaN or the class -1 satisfies no comparison, `!=` included.
+with the literal text (`language=en`, `domain in news,law`), a column of classes with their names or numbers. Several
+selections must all hold. A missing value, NaN or the class -1 satisfies no comparison, not even `!=`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _MIRROR = str.maketrans("<>", "><")
 
 
 def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
-    """Keep the pairs whose sides differ by more than case, spacing and invisible characters."""
+    """Keep the pairs whose sentences differ by more than case, spacing and invisible characters."""
     sides = ([tokenize(normalize_text(text)) for text in side] for side in (sentence1, sentence2))
     return np.array([one != two for one, two in zip(*sides, strict=True)], bool)
 
@@ -142,7 +142,7 @@ def find_selection(name: str, text: str | None = None) -> Selection:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Check that every selection uses existing or measurable columns, and compares like with like."""
+    """Check that every selection uses existing or measurable columns, and values of their types."""
     sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
     for selection in (_with_class_numbers(selection, schema) for selection in selections):
         wanted_by = f"--keep `{selection.text}`"
@@ -156,7 +156,7 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 
 
 def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
-    """Replace the names of classes by their numbers, which the column holds."""
+    """Replace class names by the class numbers that the column contains."""
     names = class_names_of(schema).get(selection.columns[0], [])
     if not names or not selection.texts:
         return selection

@@ -24,7 +24,7 @@ BITEXT_SIDES = ("source", "target")
 
 
 def find_sides(columns: Iterable[str]) -> tuple[str, str]:
-    """Return the columns of the sides: `source` and `target` for a bitext, else `sentence1` and `sentence2`."""
+    """Return the two sentence columns: `source` and `target` for a bitext, else `sentence1` and `sentence2`."""
     columns = set(columns)
     return BITEXT_SIDES if columns >= set(BITEXT_SIDES) and not columns & set(SIDES) else SIDES
 
@@ -47,11 +47,11 @@ class PairBatch:
         return int(self.table.num_rows)
 
     def texts(self, column: str) -> list[str]:
-        """Return a column of texts, the empty text where one is missing."""
+        """Return a column of texts, with the empty text for a missing one."""
         return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
 
     def lowered(self, column: str) -> list[str]:
-        """Return a column of texts in lower case and in NFC: `e` and an accent count as `é`."""
+        """Return a column of texts in lower case and Unicode form NFC, which composes accented letters."""
         return [unicodedata.normalize("NFC", text.lower()) for text in self.texts(column)]
 
     @cached_property
@@ -76,7 +76,7 @@ class PairBatch:
 
     @cached_property
     def ngrams(self) -> PairNgrams:
-        """The n-grams that the sides share and repeat."""
+        """The n-grams that the two sentences of each pair share and repeat."""
         return PairNgrams(self.spans)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Similarity(Measure):
-    """Compute the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
+    """Compute the cosine of the sentence embeddings of a pair; 0 where a sentence embeds to zeros."""
 
     for_bitext = True
     needs = "encoder"
@@ -64,7 +64,7 @@ class Perplexity(Measure):
     """Compute the perplexity of the translation under a language model.
 
     10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence, unknown words
-    included with the probability of `<unk>`; NaN for an empty `sentence2`. The language model is best one of sentences
+    included with the probability of `<unk>`; NaN for an empty `sentence2`. Estimate the language model on sentences
     that are not among the pairs.
     """
 
@@ -105,9 +105,9 @@ class ReferenceProbability(Measure):
     """Compute the probability, under a classifier, that the translation is a reference, i.e. written by a person.
 
     * `reference_probability`: P(reference) of `sentence2`, from 0 to 1, to six decimals.
-    * `classifier_seen`: 1 where `sentence1`, whatever its case and punctuation, is a reference that the classifier was
-      trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs are not
-      reliable; `filter --keep 'classifier_seen==0'` leaves them out.
+    * `classifier_seen`: 1 where `sentence1`, ignoring case and punctuation, is a reference that the classifier was
+      trained, tuned or tested on, and 0 elsewhere. Its probabilities of such pairs are not reliable;
+      `filter --keep 'classifier_seen==0'` leaves them out.
     """
 
     needs = "classifier"
@@ -182,9 +182,8 @@ class TranslationCost(Measure):
     * `cost`: −`log_prob` / `num_tokens`, in nats per token.
     * `cost_with_end`: −`log_prob` / (`num_tokens` + 1), which counts the end of the sentence as a token as well.
 
-    Tokens are the subwords of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
-    translation model, pairs that lack the two columns or a value in them are scored with it, tokenized by
-    the tokenizer of the model.
+    Tokens are the subwords of the translation model. NaN where `num_tokens` is 0 or a value is missing. A given
+    translation model scores the pairs that lack a value of `log_prob` or `num_tokens`.
     """
 
     models = ("translation_model",)
@@ -253,11 +252,10 @@ class TranslationCost(Measure):
 
 @dataclass(frozen=True)
 class LanguageIdentification(Measure):
-    """Identify the language of the translation with the library py3langid, whose model comes with it.
+    """Identify the language of the translation with the library py3langid and its built-in model.
 
     * `language`: the ISO 639 code of the most probable language of `sentence2`; `und` for a text without a letter.
-    * `language_probability`: the probability of the expected language, from 0 to 1; NaN for a text
-      without a letter.
+    * `language_probability`: the probability of the expected language, from 0 to 1; NaN for a text without a letter.
 
     Short sentences are often assigned to a related language.
     """

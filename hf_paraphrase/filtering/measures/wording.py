@@ -1,4 +1,4 @@
-"""Measures that compare the words of the two sides, most of Wieting et al. (2017), sections 5.6 and 5.7.
+"""Measures that compare the words of two sentences, most of Wieting et al. (2017), sections 5.6 and 5.7.
 
 chrF and TER of sacrebleu, token F1 and Kendall's tau are computed on request only, by `--measures` or `--keep`.
 """
@@ -37,11 +37,11 @@ class Length(Measure):
 
 @dataclass(frozen=True)
 class Overlap(Measure):
-    """Compute the fraction of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
+    """Compute the fraction of the n-grams of the shorter sentence that occur in the longer one, for n = 1, 2, 3.
 
-    The n-grams are of lower-cased tokens. "Shorter" is by number of n-grams; of equally long sides `sentence1` counts
-    as the shorter. Every occurrence counts, and a repeated n-gram is present as soon as the longer side has it once,
-    as in the authors' published code. 0 where the shorter side has no n-gram.
+    The n-grams are of lower-cased tokens. The shorter sentence has fewer n-grams; with equally many it is `sentence1`.
+    Every occurrence counts, and a repeated n-gram is present as soon as the longer sentence has it once, as in the
+    authors' published code. 0 if the shorter sentence has no n-gram.
     """
 
     columns = ("overlap_1", "overlap_2", "overlap_3")
@@ -64,7 +64,7 @@ class SentenceBleu(Measure):
         BLEU = exp(min(0, 1 − (r + 1) / c)) · (Π_{n=1..4} (m_n + 1) / (t_n + 1))^{1/4}
 
     with m_n the clipped matches and t_n the number of hypothesis n-grams. One is added for all n, unigrams included,
-    and to the reference length in the brevity penalty. 0 for an empty hypothesis. The column `bleu` runs from 0 to 1;
+    and to the reference length in the brevity penalty. 0 for an empty hypothesis. The column `bleu` is from 0 to 1;
     a perfect copy of c tokens has exp(−1/c), a little less than 1.
     """
 
@@ -84,8 +84,8 @@ class SentenceBleu(Measure):
 class EditDistance(Measure):
     """Compute the Levenshtein distance of the lower-cased texts divided by the length of the longer one.
 
-    Insertions, deletions and substitutions of a character (code point) cost 1 each, white space counts. 0 for equal
-    texts, two empty ones included, and 1 for texts that have nothing in common.
+    Insertions, deletions and substitutions of a character (code point, white space included) cost 1 each. 0 for equal
+    texts, also if both are empty, and 1 for texts without a common character.
     """
 
     columns = ("edit_distance",)
@@ -128,10 +128,10 @@ class Repetition(Measure):
 
 @dataclass(frozen=True)
 class SourceCopyRate(Measure):
-    """Compute the fraction of the words of the translation that occur in the source, as untranslated words do.
+    """Compute the fraction of the words of the translation that occur in the source, such as untranslated words.
 
-    `copy_rate_source` counts the lower-cased tokens of `sentence2` with at least three characters; names and numbers
-    are among them rightly. NaN where there is no such word.
+    `copy_rate_source` counts the lower-cased tokens of `sentence2` with at least three characters, names and numbers
+    included. NaN if there is no such word.
     """
 
     for_bitext = True
@@ -149,7 +149,7 @@ class SourceCopyRate(Measure):
 class CharacterFScore(Measure):
     """Compute chrF (Popović 2015), as sacrebleu does by default: character 6-grams, beta 2, cased, without spaces.
 
-    `chrf` runs from 0 to 1; the hypothesis is `sentence2`, the reference `sentence1`.
+    `chrf` is from 0 to 1; the hypothesis is `sentence2`, the reference `sentence1`.
     """
 
     by_default = False
@@ -178,9 +178,9 @@ class TranslationEditRate(Measure):
 
 @dataclass(frozen=True)
 class TokenFScore(Measure):
-    """Compute the F1 of the lower-cased tokens that the sides share (as SQuAD does, Rajpurkar et al. 2016).
+    """Compute the F1 of the lower-cased tokens that the sentences share (as SQuAD does, Rajpurkar et al. 2016).
 
-    A token is shared as often as it occurs in both sides, the smaller count; 0 if both sides are empty.
+    A token counts as shared as often as it occurs in both sentences (the smaller count). 0 if both are empty.
     """
 
     by_default = False
@@ -194,7 +194,7 @@ class TokenFScore(Measure):
 
 @dataclass(frozen=True)
 class WordOrder(Measure):
-    """Compute Kendall's tau of the order of the tokens that both sides have once (Birch and Osborne 2010).
+    """Compute Kendall's tau of the order of the tokens that occur once in both sentences (Birch and Osborne 2010).
 
     1 for the same order, −1 for the reverse one; NaN where fewer than two tokens can be compared.
     """

@@ -49,10 +49,10 @@ GRIDS: dict[str, list[str]] = {
 class TuneSettings(Settings):
     """Train one encoder for each range of each filter on each data set, and choose by the dev mean alone.
 
-    Test means are reported for the chosen selection and the random one, over several seeds, with the confidence
-    interval of their difference over seeds and sentence pairs of the test sets; also for all other cells, with the
-    seeds of the grid, and for the last against the first of length_bins (table 5). They are not used to choose. If a
-    reference has ranked translations, the best one is used.
+    Test means never influence the choice. They are reported for the chosen and the random selection over several
+    seeds, with the confidence interval of their difference over seeds and test pairs; for all other cells over the
+    seeds of the grid; and for the last against the first of length_bins (table 5). If a reference has ranked
+    translations, the best one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
@@ -223,7 +223,7 @@ def tune(settings: TuneSettings) -> str:
 
 
 def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: str) -> Runs:
-    """Make the runs of some cells; a cell without selected pairs has none."""
+    """Train the runs of some cells; a cell that selects no pairs has none."""
     made: Runs = {}
     with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
         for cell in cells:

@@ -1,6 +1,4 @@
-"""The training runs of `tune`, the choice by the dev set, which never uses a test score, and tables.
-
-Each run is made once, recorded, and reused.
+"""The training runs of `tune`, the choice by dev scores alone, and tables. Each run is recorded and reused.
 """
 
 from __future__ import annotations
@@ -126,12 +124,12 @@ class ComparedCell:
 class SelectionPool:
     """Choose the rows that `filter` keeps among the trainable ones, once for each range and seed.
 
-    Rows with an empty side, or with the label of a pair that is no paraphrase, are in no selection, so that samples
-    have the requested size if enough rows are left.
+    Rows with an empty sentence, or labelled as no paraphrase, are removed before sampling, so that samples have the
+    requested size if enough rows are left.
 
     Attributes:
         usable: The selections that remove these rows.
-        sentences: Both sides of all rows.
+        sentences: Both sentences of all rows.
     """
 
     def __init__(self, folder: Path, sample: int) -> None:
@@ -145,7 +143,7 @@ class SelectionPool:
         self.sentences: pa.Table = self._pairs.table(columns=list(SIDES))
 
     def _label_selection(self) -> list[str]:
-        """Select the labels that mean a paraphrase, however the data spells or numbers them."""
+        """Return the selection of rows labelled as paraphrases, in the spelling or the class numbers of the data."""
         if (label := find_label(self._pairs.schema().names)) is None:
             return []
         values = self._pairs.table(columns=[label])[label].unique().drop_null()
@@ -156,7 +154,7 @@ class SelectionPool:
         return [f"{label} in {','.join(map(repr, texts))}"]
 
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
-        """Take the steps of `filter`: the selections, one translation per reference, the sample.
+        """Apply the steps of `filter`: the selections, one translation per reference, the sample.
 
         Returns:
             The kept rows, ascending, and the number of rows to draw from.
@@ -171,7 +169,7 @@ class SelectionPool:
 
 
 class TuningRuns:
-    """Make training runs that share vocabularies and dev sets; runs that `folder` has a record of are not repeated.
+    """Make training runs that share vocabularies and dev sets; runs recorded in `folder` are not repeated.
 
     Two filters that select the same pairs share a run.
     """
@@ -277,8 +275,8 @@ def compare_cells(
 ) -> ComparedCell:
     """Compare a cell with another of the same data over seeds and the sentence pairs of the test sets.
 
-    Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
-    selections allow. `scores` has for each test set the scores of its pairs by people (pairs,).
+    Runs with the same seed are paired: they start from the same weights, and share as many training pairs as their
+    selections allow. `scores` are the human scores (pairs,) of each test set.
     """
     if not scores:
         return ComparedCell(cell, runs, baseline)
@@ -297,8 +295,8 @@ def format_filters(
 ) -> str:
     """Format tables 6, 7 and 12: one row per filter, with the means of the chosen cells over the data sets.
 
-    If a filter selects nothing from a data set, its means are over the other data sets, as its row says; so is its
-    difference from the random selection. The 95 % intervals hold for the whole table together.
+    If a filter selects nothing from a data set, its row states that its means and its difference from the random
+    selection are over the other data sets. The 95 % intervals hold jointly for the whole table.
     `compared` is by encoder, filter and data set.
     """
     filters = list(dict.fromkeys(name for _, name, _ in compared))
@@ -323,7 +321,7 @@ def format_filters(
 
 
 def format_cells(cells: Collection[ComparedCell], tested: bool, against: str = RANDOM) -> str:
-    """Format cells, each compared with the same other one: a row for each filter, data set and encoder."""
+    """Format cells that are compared with the baseline `against`: a row for each filter, data set and encoder."""
     header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev"]
     header += ["test", *(name.format(against) for name in _JUDGED)] if tested else []
     comparisons = sum(compared.cell.filter != RANDOM for compared in cells)
