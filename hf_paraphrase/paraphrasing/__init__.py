@@ -1,4 +1,4 @@
-"""Make ranked paraphrases of sentences.
+"""Makes ranked paraphrases of sentences.
 
 Start at `run.py`, the command `paraphrase`, and `paraphraser.py`, which filters and ranks the candidates of a
 generator (`generators.py`): `seq2seq.py`, `chat_model.py`, `endpoint.py`.

@@ -1,4 +1,4 @@
-"""Paraphrase with a decoder-only model with a chat template, on this machine."""
+"""Paraphrases with a local decoder-only model that has a chat template."""
 
 from __future__ import annotations
 

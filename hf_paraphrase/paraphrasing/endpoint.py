@@ -1,4 +1,4 @@
-"""Paraphrase with a chat model behind an OpenAI-compatible endpoint."""
+"""Paraphrases with a chat model behind an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Endpoint(ChatGenerator):
     """Asks a chat model at a URL for paraphrases.
 
     A request asks for all answers to a sentence, and is repeated if the endpoint returns fewer. With a folder for
-    answers, each is saved when it arrives, and a saved sentence is not sent again.
+    answers, each answer is saved when it arrives, and sentences with saved answers are not sent again.
 
     Args:
         name: Name of the model at the endpoint.
@@ -165,7 +165,7 @@ class Endpoint(ChatGenerator):
         return answers
 
     def _key(self) -> str:
-        """Return the key, empty for none; the line break after a key that was read from a file is no part of it."""
+        """Return the key, or an empty text, without the line break of a key that was read from a file."""
         key = os.environ.get(self.api.key_variable, "").strip()
         if key.isascii() and key.isprintable():
             return key

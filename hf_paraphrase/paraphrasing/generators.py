@@ -87,7 +87,7 @@ ROUND_TRIP_PARAPHRASES = pa.schema([*_TEXTS, *_PIVOT, *_SCORES, *_PIVOT_SCORES])
 
 @dataclass(frozen=True)
 class SamplingOptions:
-    """How tokens are drawn. The draws of a sentence depend on the sentence and the seed alone.
+    """The settings of sampling. The samples of a sentence depend on the sentence and the seed alone.
 
     Attributes:
         temperature: Divides the logits.
@@ -122,7 +122,7 @@ class Generator(ABC):
 
     Attributes:
         language: Language of the sentences, if it is known.
-        writes_freely: Whether answers may be no paraphrases, such as refusals.
+        writes_freely: Whether candidates need checks for refusals and other answers that are no paraphrases.
     """
 
     schema: ClassVar[pa.Schema] = PARAPHRASES
@@ -137,7 +137,7 @@ class Generator(ABC):
 
         Args:
             sentences: The sentences.
-            num: Maximum number of candidates; in a round trip in each direction.
+            num: Maximum number of candidates; for a round trip, of translations in each direction.
             progress: Called with the number of sentences done since the last call.
 
         Returns:
@@ -164,7 +164,7 @@ class ChatGenerator(Generator):
     Args:
         name: Name of the model.
         prompt: The message of the user, with `{sentence}`.
-        sampling: How tokens are drawn; None for a beam search or the default of an endpoint.
+        sampling: The settings of sampling; None for a beam search, or the default of an endpoint.
         max_new_tokens: Maximum length of an answer in tokens.
     """
 
@@ -246,7 +246,7 @@ def _strip_quotes(text: str) -> str:
 
 
 def is_refusal(text: str, sentence: str) -> bool:
-    """Return whether a text, but not its sentence, begins like a refusal."""
+    """Return whether a text begins like a refusal to answer, and its sentence does not."""
     return _REFUSAL.match(text.strip()) is not None and _REFUSAL.match(sentence.strip()) is None
 
 

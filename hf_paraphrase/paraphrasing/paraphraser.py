@@ -1,4 +1,4 @@
-"""Measure, filter and rank the candidates of a generator."""
+"""Measures, filters and ranks the candidates of a generator."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Paraphraser(BatchFunction):
         return add_measures(pa.Table.from_pylist(pairs, schema=self.opened.schema), names, measures=self._measures)
 
     def check_kept(self) -> None:
-        """Check that the columns to keep do not collide with columns of the pairs."""
+        """Refuse columns to keep that have the names of columns of the pairs."""
         own = {*SENTENCES.names, *self._measure([]).column_names} if self.keep else {}
         for name in self.keep:
             if name in own:
@@ -280,9 +280,9 @@ def read_prefix(name: str) -> str:
 def rank_diverse(pairs: Sequence[Mapping[str, Any]], num: int, min_similarity: float) -> list[dict[str, Any]]:
     """Choose up to `num` pairs of one sentence greedily and number them by `rank`.
 
-    The next pair has the highest product of its probability per token, its similarity minus the minimum, and its
-    minimum distance to the sentence and the paraphrases already chosen. Without a probability or a similarity, this
-    factor is 1.
+    The next pair has the highest product of three factors: its probability per token, its similarity minus the
+    minimum, and its minimum distance to the sentence and the paraphrases already chosen. A missing probability or
+    similarity counts as a factor of 1.
     """
     left = [(pair, count_ngrams(pair["sentence2"])) for pair in pairs]
     seen = [count_ngrams(pairs[0]["sentence1"])] if pairs else []

@@ -47,7 +47,7 @@ _HOW_TO_ASK = ("api_base", "api_key_variable", "requests_per_minute")
 
 @dataclass(kw_only=True)
 class GeneratorSettings(SearchJobSettings):
-    """Which model proposes paraphrases, and how."""
+    """The generator that proposes paraphrases, and its settings."""
 
     GROUP = "generator"
 
@@ -133,7 +133,7 @@ class GeneratorSettings(SearchJobSettings):
 
     @property
     def samples(self) -> bool:
-        """Whether tokens are drawn: an endpoint always draws them."""
+        """Whether tokens are sampled; an endpoint always samples."""
         return self.do_sample or self.api_base is not None
 
     @property
@@ -240,10 +240,10 @@ def _keep_open(paraphraser: Paraphraser, file_times: tuple[tuple[str, int], ...]
 def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     """Paraphrase the sentences of a file or data folder.
 
-    A job that was killed is continued with `resume`; the bytes are the same.
+    `resume` continues a killed job with the same result.
 
     Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, the folder of the incomplete work.
+        The data folder of the pairs; with `shard`, the folder of the incomplete job while shards are missing.
     """
     kept = list(dict.fromkeys(columns_named(settings.keep_columns, ())))
     settings = dataclasses.replace(settings, keep_columns=kept)

@@ -1,6 +1,6 @@
-"""Paraphrase with sequence-to-sequence models, trained to paraphrase or to translate there and back.
+"""Paraphrases with sequence-to-sequence models: paraphrasers, or round trips through translation models.
 
-The draws of sampling depend on the sentence and the seed alone, not on the batch or the shard.
+Sampled texts depend on the sentence and the seed alone, not on the batch or the shard.
 """
 
 from __future__ import annotations
@@ -72,23 +72,23 @@ class Seq2SeqParaphraser(Generator):
 
 
 class RoundTrip(NamedTuple):
-    """A model that translates into the pivot language, and one that translates back."""
+    """A model that translates into the pivot language, and a model that translates back."""
 
     forward: Translator
     backward: Translator
 
     @property
     def pivot(self) -> str:
-        """The pivot language as the model calls it, or `und`."""
+        """The model's code of the pivot language, or `und`."""
         return str(self.forward.model.config.target_lang or self.backward.model.config.source_lang or "und")
 
 
 class RoundTrips(Generator):
     """Translates sentences into other languages and every translation back.
 
-    A text reached through several translations is one candidate. Its `round_trip_log_prob` is the logarithm of its
-    probability, summed over these translations and averaged over the round trips. Its `log_prob` is given the most
-    probable of these translations.
+    A text reached through several pivot translations is one candidate. Its `round_trip_log_prob` is the logarithm of
+    its probability, summed over these translations and averaged over the round trips. Its `log_prob` is conditional on
+    the most probable of these translations.
     """
 
     schema = ROUND_TRIP_PARAPHRASES
@@ -129,7 +129,7 @@ class RoundTrips(Generator):
     def candidates(
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
-        """Translate there and back, `num` translations in each direction."""
+        """Translate into the pivot languages and back, with `num` translations in each direction."""
         phase = _share_progress(progress, len(sentences), 2 * len(self.trips))
         merged: list[dict[str, tuple[float, Candidate]]] = [{} for _ in sentences]
         reasons = ["no translation comes back"] * len(sentences)
@@ -160,9 +160,9 @@ class RoundTrips(Generator):
 
 
 def _share_progress(progress: Progress, sentences: int, phases: int) -> Callable[[int], Progress]:
-    """Return a function that makes the progress function of the next phase from its number of steps.
+    """Divide progress among phases: return a function from the number of steps of a phase to its progress function.
 
-    Together the phases report every sentence once.
+    All phases together report every sentence once.
     """
     done, reported = Fraction(), 0
 
@@ -196,7 +196,7 @@ def _check_languages(trip: RoundTrip, forward: str, backward: str) -> None:
 
 
 def _merge(merged: dict[str, tuple[float, Candidate]], new: Candidate) -> None:
-    """Add the probability of a round trip to its text, which otherwise describes the most probable round trip."""
+    """Add a round trip to its text: probabilities are summed, the other values are those of the most probable one."""
     key, total = normalize_words(new.text), new.round_trip_log_prob
     assert total is not None
     best, kept = total, new
@@ -209,7 +209,7 @@ def _merge(merged: dict[str, tuple[float, Candidate]], new: Candidate) -> None:
 
 
 class SeededDraw(LogitsProcessor):
-    """Draws one token per row and leaves only this token possible, so that a greedy search samples.
+    """Draws one token per row and excludes all others, so that a greedy search samples.
 
     Row i takes its random numbers from a generator of its own, seeded with the seed, the sentence and i.
     """
@@ -231,7 +231,7 @@ class SeededDraw(LogitsProcessor):
         sums = probabilities.cumsum(-1)
         uniform = torch.tensor([[generator.random()] for generator in self.generators], dtype=torch.float64)
         drawn = torch.searchsorted(sums, uniform * sums[:, -1:], right=True)
-        # Rounding must not lead to a token of probability 0 behind the last possible one.
+        # Rounding must not select a token of probability 0 after the last possible one.
         last = (probabilities > 0).long().cumsum(-1).argmax(-1, keepdim=True)
         only = torch.full_like(scores, -math.inf)
         return only.scatter(-1, torch.minimum(drawn, last).to(scores.device), 0.0)

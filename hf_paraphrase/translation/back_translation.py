@@ -37,7 +37,7 @@ _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 @dataclass(kw_only=True)
 class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettings):
-    """Translate the source side of a bitext with beam search and save the n-best list as paraphrase pairs."""
+    """Translate the sources of a bitext with beam search and save the n-best lists as paraphrases of the targets."""
 
     bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
     output: str = setting("data folder for the pairs; it appears only when complete")
@@ -62,10 +62,10 @@ class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettin
 
 @dataclass(frozen=True)
 class BackTranslator(BatchFunction):
-    """Translates the source side of bitext; each translation becomes a pair with the target side.
+    """Translates the sources of a bitext; each translation becomes a pair with the target.
 
-    See :func:`.loading.load_translation_model` and :class:`.translator.Translator` for the arguments. Another batch
-    size may change the last digits of a score.
+    See :func:`.loading.load_translation_model` and :class:`.translator.Translator` for the arguments. The batch size
+    may change the last digits of a score.
     """
 
     model: str
@@ -139,12 +139,12 @@ def is_loop(text: str) -> bool:
 
 @recipe(BackTranslationSettings)
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
-    """Translate the source side of a bitext, and save the n-best lists as paraphrases of its target side.
+    """Translate the sources of a bitext, and save the n-best lists as paraphrases of its targets.
 
     `resume` continues a killed job with the same result.
 
     Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, the folder of the incomplete work.
+        The data folder of the pairs; with `shard`, the folder of the incomplete job while shards are missing.
     """
     bitext = DataFolder(settings.bitext)
     bitext.require(*_COLUMNS, split=settings.split)

@@ -59,7 +59,7 @@ class SentenceLengths(LogitsProcessor):
         self.start, self.ends = start, list(ends)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Return the scores (rows, vocabulary); a row beyond its limit can only end, one below its minimum cannot."""
+        """Force rows (rows, vocabulary) at their limit to end, and forbid rows below their minimum to end."""
         written = input_ids.shape[1] - self.start
         early = self.minimums > written
         if bool(early.any()):
@@ -79,7 +79,7 @@ def search_batches(
     """Yield indices of sentences of similar length, longest first, in batches that fit in memory."""
     rows, subwords = _HYPOTHESES_PER_BATCH, _SOURCE_UNITS_PER_BATCH
     if not fast_search_applies(model):
-        # The fast search has annotations once per sentence, whatever the width.
+        # The fast search stores annotations once per sentence, not once per hypothesis.
         rows, subwords = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), subwords // num_beams
     size = max(1, min(rows // num_beams, max_sentences or _HYPOTHESES_PER_BATCH))
     return batch_by_length(lengths, size, subwords)

@@ -35,7 +35,7 @@ class BitextFolder:
     """A split of a bitext, with its columns `source`, `target`, `source_lang` and `target_lang`.
 
     Raises:
-        InputError: If the folder has no such split, or the split no such columns.
+        InputError: The folder has no such split, or the split lacks a column.
     """
 
     def __init__(self, folder: str, split: str) -> None:
@@ -51,19 +51,19 @@ class BitextFolder:
         return self.data.count(self.split)
 
     def tables(self, batch_size: int, max_rows: int | None = None) -> Iterator[pa.Table]:
-        """Yield its pairs in batches; `max_rows` limits them to the first ones."""
+        """Yield all pairs, or the first `max_rows`, in batches."""
         stop = self.num_rows if max_rows is None else min(max_rows, self.num_rows)
         for table in self.data.row_range(self.split, 0, stop, batch_size=batch_size):
             yield table.select(COLUMNS)
 
     def head(self, max_rows: int) -> pa.Table:
-        """Return its first pairs."""
+        """Return the first `max_rows` pairs."""
         tables = list(self.tables(max_rows, max_rows))
         return pa.concat_tables(tables) if tables else self.data.schema(self.split).empty_table().select(COLUMNS)
 
 
 def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
-    """Return the languages of the first bitext; all must have these, or variants of them."""
+    """Return the source and target language of the first bitext; the other bitexts must have these or variants."""
     languages: list[tuple[str, str]] = []
     for bitext in bitexts:
         if not bitext.num_rows:
@@ -98,8 +98,8 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
 
     Args:
         table: The bitext; its first row has the languages.
-        max_words: Pairs with more words (:func:`~hf_paraphrase.text.words.count_words`) on a side are left out.
-        moses: Whether punctuation is normalized.
+        max_words: Maximum number of words (:func:`~hf_paraphrase.text.words.count_words`) of a source and a target.
+        moses: Whether to normalize punctuation.
     """
     sides = []
     for side in ("source", "target"):
@@ -114,9 +114,9 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
 
 
 def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max_rows: int | None = None) -> None:
-    """Refuse bitext with rows in other languages than a model's, if both name them.
+    """Refuse bitext with rows in other languages than a model's, if both name their languages.
 
-    Variants of a language, such as `fr` and `fr-CA`, are equal. `max_rows` limits the rows to the first ones.
+    Variants of a language, such as `fr` and `fr-CA`, are equal. With `max_rows` only the first rows are checked.
     """
     translates = {"source_lang": "translates", "target_lang": "translates into"}
     present = [name for name in translates if name in bitext.schema(split).names]
@@ -133,7 +133,7 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max
 
 
 def are_different(one: str | None, other: str | None) -> bool:
-    """Return whether two codes are of different languages; false if one is undefined."""
+    """Return whether two language codes name different languages; false if one is undefined."""
     primary = [primary_language(re.split("[-_]", code)[0]) for code in (one, other) if code and code != "und"]
     return len(set(primary)) == 2
 

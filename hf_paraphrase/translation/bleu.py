@@ -55,7 +55,7 @@ def corpus_scores(
         Each metric in percent, and its signature of sacrebleu (`bleu_signature`, ...).
 
     Raises:
-        UsageError: If sacrebleu cannot load the tokenizer.
+        UsageError: sacrebleu cannot load the tokenizer.
 
     Example:
         >>> round(corpus_scores(["the cat sat on a mat"], ["the cat sat on a mat"], target_lang="en")["bleu"])

@@ -29,7 +29,7 @@ from .search_settings import CandidateSettings, SearchSettings
 
 @dataclass(kw_only=True)
 class TranslationEvaluationSettings(SearchSettings, CandidateSettings):
-    """Translate the source side of a bitext and print sacrebleu's BLEU, chrF2 and TER with their signatures."""
+    """Translate the sources of a bitext and print sacrebleu's BLEU, chrF2 and TER with their signatures."""
 
     bitext: str = setting("data folder with the columns source and target", path=True, dataset=True)
     split: str = setting("split to translate", "test")
@@ -63,7 +63,7 @@ class EvaluatedTranslation(NamedTuple):
 
 @recipe(TranslationEvaluationSettings)
 def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
-    """Translate the source side of a bitext, and measure BLEU, chrF2 and TER against the target side."""
+    """Translate the sources of a bitext, and measure BLEU, chrF2 and TER against the targets."""
     with ExitStack() as stack:
         for output in filter(None, (settings.output, settings.translations)):
             stack.enter_context(output_file(output, overwrite=settings.overwrite))

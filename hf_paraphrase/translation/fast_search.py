@@ -1,8 +1,8 @@
 """Exact beam search for RNNsearch models.
 
-The search gives the same hypotheses, ranking and end as `generate` with less computation. The first step has one row
-per sentence and not per beam, finished sentences leave the batch, keys and values of the attention exist once per
-sentence, and no score matrix is normalized, sorted or stored.
+The search gives the same hypotheses and ranking as `generate`, and stops at the same step, with less computation. The
+first step has one row per sentence instead of one per hypothesis, finished sentences leave the batch, keys and values
+of the attention are stored once per sentence, and no score matrix is normalized, sorted or stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HARMLESS = frozenset(
 
 
 def is_rnn_search(model: PreTrainedModel) -> bool:
-    """Return whether a model is RNNsearch and no wrapper of it."""
+    """Return whether a model is RNNsearch itself, not a wrapper of it."""
     return type(model) is RnnSearchForConditionalGeneration
 
 
@@ -68,8 +68,8 @@ def fast_beam_search(
     finished hypothesis. `steps` is the prepared decoder, which may be restricted to candidates.
 
     Returns:
-        The lists, best first: subwords after the start, padded with the first end token (batch, num_beams, length),
-        and their scores in fp32 (batch, num_beams). The best hypothesis with the score −inf fills up a list.
+        The n-best lists, best first: subwords after the start, padded with the first end token (batch, num_beams,
+        length), and their scores in fp32 (batch, num_beams). Short lists are padded with the best hypothesis at −inf.
     """
     device = input_ids.device
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
@@ -105,7 +105,7 @@ def fast_beam_search(
 
 
 def _columns(tokens: Sequence[int], candidates: Tensor | None, device: torch.device) -> Tensor:
-    """Return the columns of tokens among the logits."""
+    """Return the columns of the logits that belong to some tokens."""
     wanted = torch.tensor(tokens, device=device)
     return wanted if candidates is None else torch.isin(candidates, wanted).nonzero().squeeze(1)
 
@@ -129,12 +129,12 @@ class _Beams:
         self.scores = torch.zeros_like(self.finished_scores[:, :1])
 
     def lists(self) -> tuple[Tensor, Tensor]:
-        """Return subwords and scores of the finished hypotheses."""
+        """Return the n-best lists of finished hypotheses: subwords and scores."""
         missing = (self.finished_scores == -torch.inf).unsqueeze(2)
         return torch.where(missing, self.finished[:, :1], self.finished)[:, :, 1:], self.finished_scores
 
     def advance(self, continuations: Continuations) -> tuple[Tensor, Tensor | None]:
-        """Move finished continuations into the lists; return parent rows, and the active positions or None."""
+        """Move finished continuations into the lists; return parent rows, and the still active sentences (None: all)."""
         scores, parents, subwords = continuations
         width, length = self.prefixes.shape[1:]
         ending = torch.isin(subwords, self.ends)
@@ -179,7 +179,7 @@ class _Beams:
         improvable = self.scores[:, 0] / (length - 1) ** self.penalty > self.finished_scores[self.active].amin(1)
         # A list without a hypothesis that could continue is final, too.
         improvable &= self.scores[:, 0] > -torch.inf
-        # NaN stays to the end, so that the scorer detects it.
+        # NaN is passed on, so that the scorer detects it.
         improvable |= self.scores[:, 0].isnan()
         # The only synchronization with a GPU in a step.
         count = int(improvable.sum())
@@ -211,8 +211,8 @@ def log_normalizers(logits: Tensor) -> Tensor:
     """Compute log Σ_v exp(l_v) of logits (rows, columns) of any precision in fp32 (rows,)."""
     if logits.device.type != "cpu":
         return logits.float().logsumexp(1)
-    # PyTorch's log-softmax reads half-precision numbers only once, and returns each logit minus the normalizer. Its
-    # difference to a large logit gives the normalizer, because a difference of large numbers loses digits.
+    # PyTorch's log-softmax reads half-precision numbers only once, and returns each logit minus the normalizer.
+    # Subtracting this from a large logit gives the normalizer; with a small logit digits would be lost.
     index = logits[:, :_BLOCK].argmax(1, keepdim=True)
     maximum = logits.gather(1, index).squeeze(1).float()
     result = torch.empty_like(maximum)
@@ -225,9 +225,9 @@ def log_normalizers(logits: Tensor) -> Tensor:
 
 
 def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int = _BLOCK) -> Continuations:
-    """Find the `count` greatest sums of an offset and a logit for each sentence, exactly and in one pass.
+    """Find the `count` largest sums of an offset and a logit for each sentence, exactly and in one pass.
 
-    The best `count` continuations are in the `count` blocks of logits with the greatest maxima (as in Johnson et al.
+    The best `count` continuations are in the `count` blocks of logits with the largest maxima (as in Johnson et al.
     2017, section 4). Logits are (batch * width, columns). `offsets` (batch, width) are added to all logits of a row:
     the total log-probability minus the log normalizer, −inf for a missing hypothesis.
     """

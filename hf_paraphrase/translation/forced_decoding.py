@@ -50,7 +50,7 @@ def score_translations(
     """Compute log p(translation | source) of each pair; a single text is a list of one.
 
     The tokenizer splits a translation into subwords. Beam search may have composed the same text from other subwords,
-    so scores of its list can differ.
+    so the scores in its n-best list can differ.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
     log_probs, num_tokens = np.full(len(sources), np.nan), np.zeros(len(sources), dtype=np.int64)
@@ -142,7 +142,7 @@ def prefix_tree_scores(
     sentences: Sequence[int],
     hypotheses: Sequence[Sequence[int]],
 ) -> list[float]:
-    """Compute Σ log p of the subwords of each hypothesis by teacher forcing; 0 for one without subwords.
+    """Compute Σ log p of the subwords of each hypothesis by teacher forcing; 0 for an empty hypothesis.
 
     `sentences` has the source row of each hypothesis.
     """
@@ -187,7 +187,7 @@ def prefix_tree_scores(
 
 
 def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source: SourceProjections) -> AttentionStep:
-    """Attend from states (rows, hidden) of ascending sentences; sentences with equally many rows share a call."""
+    """Attend from decoder states (rows, hidden) ordered by sentence; sentences with equally many rows share a call."""
     # So lists of one hypothesis take one call, and unequal lists need no padding.
     length, size = source.keys.shape[1:]
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)

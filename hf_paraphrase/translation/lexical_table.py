@@ -41,12 +41,12 @@ _MIN_PENDING = 1 << 20
 
 @dataclass(frozen=True)
 class LexicalTable:
-    """Translations of every source subword, likeliest first, in compressed rows, and the counts of target subwords.
+    """Translations of every source subword, most probable first, as a sparse matrix; and counts of target subwords.
 
     Attributes:
         offsets: The start of the row of each source subword and the end of the last, int64 (source subwords + 1,).
         targets: Target subwords, int32 (entries,).
-        probabilities: p(target | source), float32 (entries,), falling in each row.
+        probabilities: p(target | source), float32 (entries,), descending in each row.
         target_counts: The count of each target subword in the bitext, int64 (target subwords,).
         units: The fingerprint of the tokenizer; None in a table of version 0.1.
     """
@@ -58,7 +58,7 @@ class LexicalTable:
     units: str | None = None
 
     def translations(self, unit: int) -> list[tuple[int, float]]:
-        """Return the translations of a source subword with their probabilities, likeliest first."""
+        """Return the translations of a source subword with their probabilities, most probable first."""
         row = slice(int(self.offsets[unit]), int(self.offsets[unit + 1]))
         return list(zip(self.targets[row].tolist(), self.probabilities[row].tolist(), strict=True))
 
@@ -122,7 +122,7 @@ def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[
 
 
 def _cooccurring(blocks: Iterator[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return the keys of token pairs that occur in one sentence pair, ascending, without the rarest of too many."""
+    """Return the keys of token pairs that occur in a sentence pair, ascending; beyond a limit drop the rarest."""
     keys, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     pending: list[tuple[np.ndarray, np.ndarray]] = []
     size = 0
@@ -158,15 +158,15 @@ def estimate_from_batches(
 ) -> LexicalTable:
     """Estimate p(target token | source token) by expectation maximization from uniform probabilities.
 
-    Time grows with the token pairs of all sentence pairs. Memory grows with the distinct ones, up to 32 million:
-    beyond that the rarest are left out. The table has up to 100 translations of each source token, the likeliest.
+    Time grows with the number of token pairs in all sentence pairs. Memory grows with the number of distinct ones, up
+    to 32 million: beyond that the rarest are left out. The table has the 100 most probable translations of each token.
 
     Args:
         batches: Iterates over token ids without special tokens.
         source_vocab_size: The number of source tokens.
         target_vocab_size: The number of target tokens.
         iterations: The rounds of expectation maximization.
-        tension: The preference of alignments for the diagonal (fast_align starts from 4; 0 is IBM model 1).
+        tension: The strength of the preference for diagonal alignments (fast_align starts from 4; 0 is IBM model 1).
         min_probability: The minimum probability of a translation in the table.
         units: The fingerprint of the tokenizer.
     """
@@ -186,7 +186,7 @@ def estimate_from_batches(
             weight /= np.maximum(weight.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
             np.add.at(counts, entry, weight[real])
         probabilities = counts / np.maximum(np.bincount(rows, counts), np.finfo(np.float64).tiny)[rows]
-    # Likeliest first in every row, the smaller token first among equals, without the row of the null word.
+    # Most probable first in every row, the smaller token first among equals, without the row of the null word.
     order = np.lexsort((keys, -probabilities, rows))
     order = order[rows[order] < source_vocab_size]
     first = np.searchsorted(rows[order], rows[order])
@@ -209,8 +209,8 @@ def estimate_from_batches(
 class CandidateVocabulary:
     """Chooses the candidate target tokens for the translation of a sentence (Jean et al. 2015).
 
-    Candidates are the frequent tokens, likely translations of the source tokens, and the tokens of the reference if it
-    is given. Each sentence has its own candidates, also within a batch.
+    Candidates are the frequent tokens, probable translations of the source tokens, and the tokens of the reference if
+    it is given. Each sentence has its own candidates, also within a batch.
 
     Args:
         table: The lexical table of the model's subwords.
@@ -227,7 +227,7 @@ class CandidateVocabulary:
         self.always = np.union1d(most_frequent, np.fromiter(always, dtype=np.int64))
 
     def for_sentence(self, input_ids: Sequence[int], reference_ids: Sequence[int] = ()) -> np.ndarray:
-        """Return the candidates of a sentence that are not candidates of every sentence, ascending.
+        """Return the candidates of a sentence, ascending, besides the common candidates of all sentences.
 
         `reference_ids` are the tokens of its reference, which Wieting et al. (2017) add for its rare words.
         """
@@ -238,9 +238,9 @@ class CandidateVocabulary:
         return np.setdiff1d(np.concatenate(lists), self.always)
 
     def for_batch(self, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the candidates of a batch, and True for those of its sentences that a sentence may not use.
+        """Return the candidates of a batch, and a mask of those that each sentence must not use.
 
-        The common candidates come first (candidates,). The mask is for the others (sentences, other candidates).
+        The common candidates come first (candidates,). The mask is for the others, bool (sentences, other candidates).
         """
         some = np.unique(np.concatenate(candidates))
         return np.concatenate([self.always, some]), np.array([~np.isin(some, own) for own in candidates])

@@ -175,16 +175,16 @@ def _task_prefixes(config: Any) -> dict[tuple[str, str], str]:
 def _bilingual_code(
     code: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, side: str
 ) -> str | None:
-    """Return the source or target language of a bilingual model; the given one if the model names none."""
+    """Return the source or target language of a bilingual model, or `code` if the model names none."""
     name = f"{side}_lang"
     own = getattr(model.config, name, None) or getattr(tokenizer, name, None)
     return _resolve_code(code, [str(own)], side) if are_different(code, own) else own or code
 
 
 def _resolve_code(code: str | None, codes: Iterable[str], side: str) -> str:
-    """Return the model's code of a language; another spelling is accepted if it matches one code only.
+    """Return the model's code of a language from another unambiguous spelling: `fr` and `fr_XX` are `fra_Latn`.
 
-    So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes of the model.
+    The error for an unknown language lists the codes of the model.
     """
     codes = list(dict.fromkeys(codes))
     if code is not None and code in codes:

@@ -48,7 +48,7 @@ class ArrowRows(Dataset[dict[str, Any]]):
             yield chunk.to_pylist()
 
     def lengths(self) -> np.ndarray:
-        """Return the length of the longest list of each row (rows,)."""
+        """Return the length of the longest list in each row (rows,)."""
         counts = [pc.list_value_length(self.table[name]).to_numpy() for name in self.table.column_names]
         return np.asarray(np.maximum.reduce(counts))
 
@@ -58,8 +58,8 @@ def write_texts(
 ) -> int:
     """Write the cleaned pairs of bitexts to an Arrow file, in their order; return the number of pairs left out.
 
-    Pairs with more than `max_words` words in the source or the target and pairs with a blank one are left out. With
-    `moses` punctuation is normalized as RNNsearch needs it. `max_rows` limits the pairs to read of each bitext.
+    Pairs with more than `max_words` words in the source or the target, or with a blank one, are left out. With `moses`
+    punctuation is normalized as RNNsearch needs it. At most `max_rows` pairs of each bitext are read.
     """
     tables = (table for bitext in bitexts for table in bitext.tables(_ROWS_PER_BATCH, max_rows))
     total = sum(bitext.num_rows for bitext in bitexts)
@@ -93,9 +93,8 @@ def write_tokens(
 ) -> int:
     """Write the tokens of cleaned pairs to an Arrow file; return the number of pairs left out.
 
-    Pairs above the tokenizer's limit or with more than `max_tokens` tokens (50 in the reference code) in the source or
-    the target, without the end token, are left out. `prefix` is text before every source. `special` adds the special
-    tokens.
+    Pairs are left out if the source or the target, without the end token, exceeds the tokenizer's limit or
+    `max_tokens` (50 in the reference code). `prefix` is put before every source. `special` adds the special tokens.
     """
     longest = min(tokenizer.model_max_length, tokenizer.model_max_length if max_tokens is None else max_tokens + 1)
     options: dict[str, Any] = {"verbose": False, "add_special_tokens": special}

@@ -176,8 +176,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
 def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Train a translation model on bitext, with the weights of the best dev BLEU at the end.
 
-    The reference code clips the gradient of the sum over a batch to norm 1. This trainer clips the gradient of the
-    mean.
+    The gradient of the mean loss of a batch is clipped; the reference code clips the gradient of the sum to norm 1.
 
     Returns:
         The model, opened from its folder, and its tokenizer.
@@ -196,7 +195,7 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
 
 
 def _is_rnn_search(folder: str) -> bool:
-    """Return whether a model folder holds RNNsearch."""
+    """Return whether a model folder contains an RNNsearch model."""
     path = model_folder(folder, any_type=True) / "config.json"
     return path.is_file() and read_json_object(path, ModelError).get("model_type") == "rnn_search"
 
@@ -248,7 +247,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
 
 
 def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, languages: tuple[str, str]) -> tuple[Any, Any]:
-    """Learn the tokens of a bitext and make a model of random weights for them."""
+    """Train the tokenizer on a bitext and make a model with random weights."""
     from itertools import chain
 
     from ..models.configurations import RnnSearchConfig
@@ -281,7 +280,7 @@ def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, language
 
 
 def _new_transformer(settings: TranslationTrainingSettings, common: dict[str, Any]) -> PreTrainedModel:
-    """Make a Marian model of random weights."""
+    """Make a Marian model with random weights."""
     from transformers import MarianConfig, MarianMTModel
 
     sizes = {"layers": settings.num_layers, "attention_heads": settings.num_heads, "ffn_dim": 4 * settings.hidden_size}

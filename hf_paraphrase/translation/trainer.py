@@ -34,7 +34,7 @@ class TranslationTrainer(Seq2SeqTrainer):
     """A Trainer with batches of pairs of similar length, which evaluates BLEU of greedy translations.
 
     BLEU is sacrebleu's for the target language. It ignores case if the model writes lower case only. With
-    `default_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
+    `default_warmup` the learning rate warms up for 400 steps, or for a tenth of the run if that is shorter.
     """
 
     def __init__(

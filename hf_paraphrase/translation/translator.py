@@ -165,7 +165,7 @@ def translate(
     max_length_ratio: float = MAX_LENGTH_RATIO,
     progress: Progress = no_progress,
 ) -> list[str]:
-    """Translate texts, in their order; a blank text has an empty translation, a single text is a list of one.
+    """Translate one text or several into a list of translations; the translation of a blank text is empty.
 
     Args:
         model: The model, which is set to evaluation mode for the call.
@@ -183,7 +183,7 @@ def translate(
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
-    """Return the translations that have an end and a text, each text once; or why there are none."""
+    """Return the finished translations that are not blank, each text once; or the reason why there are none."""
     # A translation without an end token has a score that cannot be compared.
     finished = [hypothesis for hypothesis in nbest if hypothesis.finished]
     if not finished:
@@ -198,7 +198,7 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
 def _candidate_vocabulary(
     path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: BeamSearchConfig
 ) -> CandidateVocabulary:
-    """Open a lexical table, which must be about the subwords of the model."""
+    """Open a lexical table, and check that it was made with the tokenizer of the model."""
     if not is_rnn_search(model):
         raise UsageError("--lexical-table is for RNNsearch models", path=path, remedy="leave it out")
     if unusual := unusual_settings(model):
