@@ -232,7 +232,7 @@ class GranConfig(RecurrentLayersConfig):
             equal, because the gate multiplies word vectors component by component.
         variational_dropout_of: Where `variational_dropout` acts besides the recurrent state. `words` drops components
             of the word vectors everywhere. `network` drops components of the inputs of the recurrent network and of
-            the gate (Gal and Ghahramani 2016), and averages the whole word vectors.
+            the gate (Gal and Ghahramani 2016), and averages word vectors without dropout.
         **kwargs: The settings of `RecurrentLayersConfig`. With `direction_merge="concat"` a dense layer with tanh
             follows the concatenated states.
     """
@@ -246,7 +246,7 @@ class GranConfig(RecurrentLayersConfig):
     variational_dropout_of: str = "words"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Keep a network of an old folder without peepholes."""
+        """Disable peepholes for folders of old versions, whose networks had none."""
         # Every saved configuration names the version that wrote it.
         if self.peepholes is None and self.transformers_version is not None:
             self.peepholes = False

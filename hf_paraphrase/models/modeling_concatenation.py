@@ -15,11 +15,11 @@ from .word_vectors import AveragingModel, present_tokens
 
 
 class ConcatenationModel(AveragingModel):
-    """The means of several kinds of token vectors side by side (Wieting and Gimpel 2018, section 4.1, "concat").
+    """The concatenated means of several kinds of token vectors (Wieting and Gimpel 2018, section 4.1, "concat").
 
         g(s) = [mean of the word vectors of s; mean of the trigram vectors of s]
 
-    One loss on the whole vector g trains all parts. A sequence holds the tokens of all parts in any order; the id of a
+    One loss on the whole vector g trains all parts. A sequence has the tokens of all parts in any order; the id of a
     token determines its part. The only parameter is `embeddings` (sum of the vocabularies, part_size), so every
     trainer of `AvgModel` works for this model.
 

@@ -65,7 +65,7 @@ class RecurrentWordModel(WordVectorModel):
         return states
 
     def _mask(self, like: Tensor, sentences: PackedSentences, size: int) -> Tensor:
-        """Draw a factor for each component in all words of a sentence (sentences, size; Gal and Ghahramani 2016)."""
+        """Draw dropout factors that all words of a sentence share (sentences, size; Gal and Ghahramani 2016)."""
         ones = like.new_ones(sentences.batch_sizes[0], size)
         return functional.dropout(ones, self.config.variational_dropout)
 

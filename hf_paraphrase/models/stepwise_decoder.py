@@ -26,7 +26,7 @@ class SourceProjections(NamedTuple):
         values: (batch, source length, 3 * hidden + readout).
         penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
         doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
-        excluded: True for the last candidates that a sentence may not use (batch, last candidates); None for none.
+        excluded: Mask of the last candidates that a sentence must not use (batch, last candidates); None for none.
     """
 
     keys: Tensor
@@ -142,7 +142,7 @@ class StepwiseDecoder:
 
         Args:
             candidates: The distinct tokens for a batch of sentences.
-            excluded: True for the last candidates that a sentence may not use (batch, last candidates).
+            excluded: Mask of the last candidates that a sentence must not use (batch, last candidates).
         """
         assert self.of_output is not None
         decoder, (weight, bias) = copy.copy(self), self.of_output
@@ -210,5 +210,5 @@ class StepwiseDecoder:
 
 
 def maxout(readout: Tensor) -> Tensor:
-    """Halve the last axis by the maximum of each two neighbours."""
+    """Halve the last axis by taking the maximum of each pair of adjacent components."""
     return readout.unflatten(-1, (-1, 2)).amax(dim=-1)

@@ -124,7 +124,7 @@ class AtCheckpoints(TrainerCallback):
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Find the newest complete checkpoint, and remove those that were written or removed in part."""
+    """Find the newest complete checkpoint, and remove partly written or partly removed ones."""
     complete: list[tuple[int, Path]] = []
     for path in folder.glob("checkpoint-*"):
         with suppress(OSError, ValueError, KeyError):

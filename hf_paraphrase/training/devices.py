@@ -76,7 +76,7 @@ def bf16_is_fast(device: str | None = None) -> bool:
 
 
 def is_bf16(precision: str, device: str | None = None) -> bool:
-    """Return whether a `--precision` is bfloat16: `bf16` is, and `auto` where the device is fast at it."""
+    """Return whether a `--precision` means bfloat16: `bf16`, or `auto` on a device with fast bfloat16."""
     return precision == "bf16" or (precision == "auto" and bf16_is_fast(device))
 
 

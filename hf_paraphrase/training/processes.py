@@ -1,4 +1,4 @@
-"""Several processes that train together: common settings, waiting, and joint tensors."""
+"""Functions for training in several processes: checks of common settings, barriers, and joint tensors."""
 
 from __future__ import annotations
 
@@ -91,7 +91,10 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
-    """Make the rows of the joint batch (2 * all pairs, …), first sentences first, from the rows of `pairs` pairs."""
+    """Gather the rows of the joint batch, all first sentences before all second ones (2 * all pairs, …).
+
+    `rows` (2 * pairs, …) has the first and then the second sentences of this process's pairs.
+    """
     sides = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(sides[:pairs]).transpose(0, 1).flatten(0, 1)
 
@@ -111,7 +114,7 @@ def _group() -> Any:
 
 
 def _gather(tensor: Tensor) -> list[Tensor]:
-    """Return the tensors of all processes, process 0 first; they must have one shape."""
+    """Return the tensors of all processes, process 0 first; they must have equal shapes."""
     import torch
 
     parts = [torch.empty_like(tensor) for _ in range(num_processes())]
