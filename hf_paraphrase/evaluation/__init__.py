@@ -1,9 +1,9 @@
 """Benchmarks of sentence encoders, as tables of data, and the baselines that need no training.
 
-`evaluate` measures models and baselines on suites, lines of `hf_paraphrase.registry.SUITES` that recognise their data:
-these are read once, each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`,
-transfer tasks one in `transfer_tasks`. All of it takes any function from texts to vectors, such as
-`SentenceEncoder.encode`; Start reading at `run` and `suite`.
+`evaluate` measures models and baselines on suites, the entries of `hf_paraphrase.registry.SUITES`, which recognise
+their data. A suite reads its data once, measures each scorer, and formats a table with a column per scorer. `sts` has
+a table of STS protocols, `transfer_tasks` a table of tasks. The functions accept any encoder from texts to vectors,
+such as `SentenceEncoder.encode`. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations

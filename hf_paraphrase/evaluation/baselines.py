@@ -33,8 +33,8 @@ DIMENSION = 300
 class Scorer:
     """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
-    `similarity` maps n pairs to n similarities; None means the cosine of the vectors. `queries` and
-    `documents` embed the two sides of retrieval; None means `encode`.
+    `similarity` maps n pairs to n similarities; None means the cosine of the vectors. `queries` and `documents` embed
+    the texts of retrieval; None means `encode`.
     """
 
     name: str
@@ -74,7 +74,7 @@ def read_trigram_frequencies() -> dict[str, float]:
 
 
 def compute_trigram_weights() -> dict[str, float]:
-    """Return the weight of each trigram that is frequent in English; all others have the weight 1."""
+    """Return the weights of trigrams that are frequent in English; all other trigrams have weight 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in read_trigram_frequencies().items()}
 
 
@@ -136,7 +136,7 @@ UNTRAINED_BASELINES: dict[str, Scorer] = {
 def open_scorers(
     folder: str, *, device: str, batch_size: int, sizes: Iterable[int] = (), name: str | None = None
 ) -> list[Scorer]:
-    """Open an encoder of any library: the whole one, then its first components for each size."""
+    """Open an encoder of any library; return it and its truncation to each of `sizes` as scorers."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
     name = folder if name is None else name

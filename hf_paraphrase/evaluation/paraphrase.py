@@ -103,10 +103,9 @@ class DetectionTask:
 def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "test") -> DetectionTask:
     """Read the development and test pairs of a file or a data folder.
 
-    A pair of the test split that is also in the development split, whichever way round, is left out of the
-    development pairs, so that results on the test split stay comparable. If both splits are the same, or there is only
-    one, or a file, its pairs are divided into five folds that share no sentence; each fold is tested once, and four
-    folds are its development pairs.
+    Development pairs that are also test pairs, in either order, are left out, so that results on the test split stay
+    comparable. If both splits are the same, or the data is a file or a single split, its pairs are divided into five
+    folds that share no sentence: each fold is tested once, with the other four as development pairs.
     """
     if path.exists():
         opened = DataFolder(path)
@@ -181,12 +180,12 @@ def list_detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
 def compute_top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarray) -> float | None:
     """Compute how often the most similar candidate of a sentence is a paraphrase of it.
 
-    The candidates of a sentence are the second sentences of the pairs in which it is the first. Among equally similar
-    candidates the fraction of paraphrases counts.
+    The candidates of a sentence are the second sentences of the pairs in which it is the first. If several candidates
+    are equally similar, the fraction of paraphrases among them counts.
 
     Returns:
-        A fraction of the distinct first sentences, from 0 to 1; None if the candidates of a first sentence are all
-        paraphrases, or none of them is.
+        A fraction of the distinct first sentences, from 0 to 1; None if some first sentence lacks a paraphrase or a
+        candidate that is none.
     """
     candidates: dict[str, list[int]] = {}
     for row, sentence in enumerate(map(normalize_sentence, sentences1)):
@@ -231,11 +230,11 @@ def _train_perceptrons(
 
 
 def predict_paraphrases(dev: Sides, labels: np.ndarray, test: Sides, *, seeds: Sequence[int]) -> np.ndarray:
-    """Train a perceptron for each seed, which draws its own weights, held-out pairs and batches.
+    """Train a perceptron for each seed, which determines its weights, held-out pairs and batches.
 
     It is the `MLPClassifier` of scikit-learn with a hidden layer of 200 rectified linear units and Adam; Sjöblom et
-    al. (2018), section 4, do not say more. Training stops if the accuracy on a fifth of the development pairs has not
-    risen for ten epochs, and keeps the best weights. The features have mean 0 and standard deviation 1.
+    al. (2018), section 4, give no further settings. Training stops after ten epochs without a higher accuracy on a
+    held-out fifth of the development pairs, and keeps the best weights. Features are standardized.
 
     Args:
         dev: The vectors (n, dim) of the first and second sentences of the development pairs.

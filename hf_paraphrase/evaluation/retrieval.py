@@ -119,8 +119,8 @@ def measure_ranking(ranked: Sequence[str], relevance: Mapping[str, int]) -> tupl
 def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
     """Rank the documents for each query by the cosine of the vectors; each distinct text is encoded once.
 
-    A zero vector, of a text without words of the vocabulary, gets no ranking and is in none. Relevant documents come
-    last among documents of the same cosine, so that ties never count as hits.
+    Texts with a zero vector, which have no word of the vocabulary, are left out. Relevant documents come last among
+    documents with equal cosines, so that ties never count as hits.
     """
     sides = (scorer.queries, data.queries), (scorer.documents, data.documents)
     queries, documents = (

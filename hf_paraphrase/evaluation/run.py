@@ -61,7 +61,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
                 check_evaluated_card(folder)
         benchmarks: list[Benchmark] = [SUITES[part.suite or ""].read(part) for part in parts]
         if len(folders) > 1:
-            # Report a wrong folder at the end of the list before the work begins.
+            # All folders are checked before the work begins.
             for folder in folders.values():
                 open_scorers(folder, device=settings.device, batch_size=settings.batch_size)
         # Fingerprint the inputs now: a file may change during the work.

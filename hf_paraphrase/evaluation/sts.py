@@ -10,8 +10,8 @@ two, so its figures are not comparable. The same cosines give different figures 
   weighted by the sets' numbers of scored pairs. 2013 lacks SMT, whose sentences may not be redistributed.
   SentEval passes sentences tokenised by Moses; here each encoder tokenises the raw sentences.
 * `all`: Reimers and Gurevych 2019, "Sentence-BERT", section 4; settled and named by Gao, Yao and Chen 2021, "SimCSE",
-  appendix on evaluation settings. The sets of a year are put in one list and Spearman's rho is taken once. The plain
-  mean of seven tasks is the usual headline.
+  appendix on evaluation settings. The sets of a year are pooled into one list for a single Spearman's rho. The plain
+  mean of seven tasks is the figure usually reported.
 * `mteb`: Muennighoff et al. 2023, "MTEB": the same, but SICK-R is all 9,927 pairs of SICK.
 """
 
@@ -78,7 +78,7 @@ Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 
 
 def correlate_pooled(sets: Correlations) -> tuple[float, float, str]:
-    """Correlate the pairs of all sets in one list; return Pearson × 100, Spearman × 100 and a note."""
+    """Correlate the pooled pairs of all sets; return Pearson × 100, Spearman × 100 and a note."""
     return correlations(
         np.concatenate([scored.similarities for scored, _ in sets]),
         np.concatenate([scored.graded.scores for scored, _ in sets]),
@@ -86,7 +86,7 @@ def correlate_pooled(sets: Correlations) -> tuple[float, float, str]:
 
 
 def average_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, float, str]:
-    """Average the correlations of the sets, perhaps each weighted by its number of pairs."""
+    """Average the correlations of the sets, `weighted` by their numbers of pairs or not."""
     values = [(result["pearson"], result["spearman"]) for _, result in sets]
     weights = [len(scored) if weighted else 1 for scored, _ in sets]
     pearson, spearman = np.average(values, axis=0, weights=weights)
@@ -95,7 +95,7 @@ def average_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, 
 
 
 def average_tasks(sets: Correlations) -> tuple[float, float, str]:
-    """Average the correlations of the tasks; the sets of a family are one list of pairs."""
+    """Average the correlations of the tasks; the pairs of all sets of a family are pooled into one task."""
     families = dict.fromkeys(scored.graded.family for scored, _ in sets)
     tasks = [correlate_pooled([pair for pair in sets if pair[0].graded.family == family]) for family in families]
     pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
@@ -106,7 +106,7 @@ def average_tasks(sets: Correlations) -> tuple[float, float, str]:
 class Line:
     """A row of the table of protocols: its sets and its protocol.
 
-    The row is left out if none of its `sets` is present or, if it is `whole`, if any of them is missing.
+    The row is left out if all of its `sets` are missing, or with `whole` if any of them is.
     """
 
     name: str
@@ -143,7 +143,7 @@ def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
 
 
 def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) -> dict[str, Any]:
-    """Apply the protocol of the papers, and others by their names, to scored pairs with similarities.
+    """Apply the protocol `paper` and the named `protocols` to scored pairs with similarities.
 
     Returns:
         `sets`, one result per set with Pearson's r and Spearman's rho × 100; `means` by the names of
@@ -172,7 +172,7 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
 
 
 def _build_row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Build a row; the label marks an incomplete row, which is not comparable with published figures."""
+    """Build a row; its label marks missing sets, which make it incomparable with published figures."""
     present = [key for key in line.sets if key in sets]
     own = [sets[key] for key in present]
     pearson, spearman, note = line.values(own) if own else (None, None, "")
@@ -192,7 +192,7 @@ def _build_row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]
 def list_sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     """List the correlations of every set and of the means over whole groups, for the metadata of a card.
 
-    An incomplete mean is only in the text of the card: in the metadata it would be compared with complete means.
+    Incomplete means are only in the text of the card: in the metadata they would be compared with complete means.
     """
     measurements = []
     for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):
@@ -259,7 +259,7 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
 
 
 def _list_lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the lines of the table: the protocol, and the row of each scorer."""
+    """Yield for each line of the table its protocol and the row of each scorer."""
     for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
         key = f"{results[0]['family']} {results[0]['name']}"
         as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}

@@ -1,6 +1,6 @@
 """The interface of suites: data that is read once, a measure of each scorer, and tables of all scorers.
 
-A suite of the user is a function from the settings of `evaluate` to a :class:`Benchmark`, and a line:
+To add a suite, write a function from the settings of `evaluate` to a :class:`Benchmark`, and register it:
 
     from hf_paraphrase.evaluation import Benchmark, Measurement, Scores, Suite
     from hf_paraphrase.registry import SUITES
@@ -74,7 +74,7 @@ class Benchmark:
         measure: Measures one scorer.
         inputs: The files and folders that were read.
         protocol: The measure in one line.
-        facts: More facts about the data for the results file.
+        facts: More values about the data, for the results file.
         report: Formats the tables of one or several scorers, with a newline at the end.
         name: The name of the evaluation, by default of the suite. In the provenance of a model, a later evaluation
             replaces one of the same name.
@@ -107,13 +107,13 @@ class Benchmark:
 
 @dataclass(frozen=True, repr=False)
 class Suite:
-    """A row of the registry of suites.
+    """An entry of the registry of suites.
 
     Attributes:
         read: Checks the settings of the suite, and reads the data.
         recognise: Returns whether a file or folder has data of this suite; the first suite of the registry that
-            recognises data evaluates it. By default the suite must be named.
-        several: Whether files and folders are read together; otherwise `read` is called for each of them.
+            recognises the data evaluates it. By default only `--suite` selects the suite.
+        several: Whether one call of `read` reads all files and folders; otherwise it is called for each.
         settings: The settings of `evaluate` that this suite uses and some other suites do not.
         heading: The heading of the section of a card that `--update-card` writes.
     """
@@ -125,7 +125,7 @@ class Suite:
     heading: str = "Evaluation"
 
     def __repr__(self) -> str:
-        """Name it by its function, so that a file that is imported again registers the same suite."""
+        """Show the function, so that the registry recognises the suite of a file that is imported again."""
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 

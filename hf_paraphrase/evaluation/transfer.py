@@ -173,8 +173,7 @@ def read_labelled_texts(
 ) -> tuple[list[str], list[str]]:
     """Read the columns of texts and classes of a file, or of a part of a data folder; a null text is empty.
 
-    Numbers of classes become the names that the data gives them. A test part in which no row has a class, as
-    in GLUE, has no texts either.
+    Class numbers are replaced by class names. A test part without any class, as in GLUE, is returned empty.
     """
     name, table = read_columns(path, part, [Field(column, may_be_null=True) for column in (text_column, label_column)])
     require_texts(table.schema, str(path), [text_column])
@@ -193,7 +192,7 @@ def read_labelled_texts(
 
 
 def _name_class(value: Any, names: Sequence[str]) -> str:
-    """Name the class of a row; a row without one, in a column of class numbers -1, has the empty name."""
+    """Return the class name of a value, the empty text for no class (null, or -1 among class numbers)."""
     if value is None or value != value or (names and value == -1):
         return ""
     if names and isinstance(value, int) and 0 <= value < len(names):

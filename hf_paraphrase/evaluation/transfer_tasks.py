@@ -53,7 +53,7 @@ class Examples:
     gold: np.ndarray = field(repr=False)
 
     def features(self, vectors: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
-        """Compute the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
+        """Compute the vector of each sentence (n, dim), or of each pair the concatenation of |u − v| and u ∗ v."""
         if len(self.sides) == 1:
             return vectors(self.sides[0])
         first, second = (vectors(side) for side in self.sides)
@@ -61,7 +61,7 @@ class Examples:
 
 
 def has_transfer_tasks(path: Path) -> bool:
-    """Return whether there is a file of a task below a folder."""
+    """Return whether a folder has a file of a task at any depth."""
     return path.is_dir() and any(_find_parts(path).values())
 
 
