@@ -1,4 +1,4 @@
-"""Outputs of this package, and opening models and data of any origin.
+"""Writes the outputs of this package, and finds and opens models and data.
 
 Start reading at `artefact`; `hub_models` finds the folder of a model by its name, `model_loading` opens it.
 """

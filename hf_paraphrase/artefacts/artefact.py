@@ -1,4 +1,4 @@
-"""The template of every output: a folder or set of shards that appears under its name whole or not at all.
+"""The template of every output: a folder or set of shards that appears under its name complete or not at all.
 
 A run works in a hidden folder next to the output, `.NAME.<random>.partial`. At the end its `output/` is renamed to the
 output; the rest is the state of the job (`job.json`, checkpoints), which `resume` continues.
@@ -42,14 +42,14 @@ _AT_CWD, _EXCHANGE = -100, 2
 
 @dataclass
 class Artefact:
-    """One output in the making; a context manager that locks it for one run.
+    """An output that is being made; a context manager that locks it for one run.
 
     Args:
         settings: The settings of the command, or a mapping to record.
         inputs: Files, folders and models to read; their SHA-256 is computed at the start.
         resume: None for short work. For long work, True continues an incomplete run, and False refuses to discard it.
         job: Values that determine the result in addition to settings and inputs.
-        free: Names of settings that may differ when a run is continued.
+        free: Names of settings that a resumed run may change.
         shared: Whether other runs make parts of the same output; they lock it only to begin and to finish.
     """
 
@@ -112,7 +112,7 @@ class Artefact:
         return self._work
 
     def checkpoint(self, name: str) -> Path:
-        """Return the path for state from which a later run continues; it never becomes part of the output."""
+        """Return a path for the state that a resumed run continues from; it never becomes part of the output."""
         with ExitStack() as stack:
             is_new = self._work is None
             if is_new:
@@ -128,7 +128,7 @@ class Artefact:
         return json.dumps(job, indent=2, ensure_ascii=False) + "\n"
 
     def described_job(self) -> dict[str, Any]:
-        """Return everything that determines the result: settings, with fingerprints as values of the inputs."""
+        """Return everything that determines the result: the settings, with inputs replaced by their fingerprints."""
         # The settings have the user's name of an input, not the name of its copy.
         fingerprints = {as_given(path): digest for path, digest in self.fingerprints.items()}
         given = {name: value for name, value in self._record().items() if name not in {*_NOT_THE_RESULT, *self.free}}
@@ -177,7 +177,7 @@ class Artefact:
         """Lock the output of a shared job again; yield False if another run has finished it."""
         with locked(self.target, wait=True):
             if not (self.work / JOB).is_file():
-                # Files that this run was still writing when another run of the same part finished.
+                # Files that this run was still writing when another run of the same shard finished.
                 shutil.rmtree(self.work, ignore_errors=True)
             yield self.work.is_dir()
 
@@ -306,7 +306,7 @@ def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> N
 
 
 def has_own_provenance(folder: Path) -> bool:
-    """Return whether the provenance of a folder says that this package made it."""
+    """Return whether this package made a folder, according to its provenance."""
     with suppress(HfParaphraseError):
         return str(read_json_object(folder / PROVENANCE).get("command")).startswith("hf-paraphrase ")
     return False

@@ -19,7 +19,7 @@ CARD = "README.md"
 
 
 def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], str]:
-    """Split a card into the entries of its head, if it has one, and the text; `path` is for the error."""
+    """Split a card into the entries of its YAML head, empty without one, and its text; `path` is for the error."""
     import yaml
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
@@ -76,7 +76,7 @@ class Measurement:
         return self.value is not None and math.isfinite(self.value) and bool(self.dataset)
 
     def result(self) -> EvalResult:
-        """Build the result as huggingface_hub has it."""
+        """Convert the measurement to the `EvalResult` of huggingface_hub."""
         from huggingface_hub import EvalResult
 
         name = str(self.dataset)
@@ -100,5 +100,5 @@ def set_results(card: ModelCard, name: str, measurements: Sequence[Measurement])
     new = [measurement.result() for measurement in measurements if measurement.is_complete]
     kept = [old for old in data.eval_results or [] if not any(old.is_equal_except_value(result) for result in new)]
     data.eval_results = [*kept, *new] or None
-    # The library writes a name without results as a key that the Hub does not know.
+    # The library writes a name without results as a key that the Hub does not support.
     data.model_name = (data.model_name or name) if data.eval_results else None

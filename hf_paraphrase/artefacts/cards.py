@@ -29,7 +29,7 @@ _NOTHING_KNOWN: dict[str, Any] = {"origins": (), "model_license": None}
 
 @dataclass(frozen=True)
 class Card:
-    """A card's template, of the `kind` model_cards or dataset_cards, its values, and whether it has a report too."""
+    """The template of a card, of `kind` model_cards or dataset_cards, its values, and whether to write a report."""
 
     template: str
     values: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Card:
 
 
 def check_license(license: str | None) -> None:
-    """Check that a licence for a card is spelt as on the Hub."""
+    """Refuse a licence for a card that is not an identifier of the Hub."""
     if license is not None and not _LICENSE.fullmatch(license):
         raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
 
@@ -88,7 +88,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     """Render a card to `README.md` in `folder`, which has its provenance and pictures, and return its path.
 
-    `model_license` among the values is for a model whose record does not name a licence.
+    The value `model_license` is used for a model whose record names no licence.
     """
     from huggingface_hub import ModelCard
 
@@ -131,7 +131,7 @@ def _data_card(text: str, datasets: list[str], folder: Path) -> str:
 
 
 class _Markdown(str):
-    """Markdown of this package, which goes into a card unchanged."""
+    """Trusted Markdown, which is inserted into a card without escaping."""
 
 
 def _harmless(value: object) -> object:
@@ -145,7 +145,7 @@ def _yaml(value: object) -> str:
 
 
 def bibtex(*keys: str) -> str:
-    """Write the BibTeX entries of some papers, by their keys in `papers.bib`, each once, as a Markdown code block."""
+    """Format the BibTeX entries of papers, by their keys in `papers.bib`, as a Markdown code block."""
     papers = _papers()
     for key in keys:
         if key not in papers:
@@ -160,7 +160,7 @@ def _papers() -> dict[str, str]:
 
 
 def check_evaluated_card(folder: str | os.PathLike[str]) -> None:
-    """Make sure, before long work, that :func:`add_results` can read card and provenance."""
+    """Check before long work that :func:`add_results` will be able to read card and provenance."""
     split_card(read_card(folder), Path(folder) / CARD)
     read_provenance(folder)
 
@@ -199,7 +199,7 @@ def add_results(
 
 
 def replace_section(card: str, name: str, section: str, before: str) -> str:
-    """Insert a section into a card before a heading or at the end; it replaces an earlier section of its name."""
+    """Insert a section before a heading of a card, or at the end, in exchange for an earlier section of that name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = f"{begin}\n{section.strip()}\n{end}"
     earlier = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Files of artefacts: read with errors that name the file, written whole or not at all, and locked."""
+"""Reads files with errors that name the file, writes files atomically, and locks them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
 
 @contextmanager
 def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
-    """Keep transformers, if it is imported, from showing a bar for every file, and unless `warns`, its warnings."""
+    """Suppress the progress bars of transformers, if it is imported, and unless `warns` its warnings."""
     if "transformers" not in sys.modules:
         yield
         return
@@ -164,7 +164,7 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Lock a file or folder against other runs during the block; `wait` waits for a run that is writing it."""
+    """Lock a file or folder during the block; if another run holds the lock, wait for it or raise an error."""
     if not path.name:
         raise OutputError("the output is the root of a file system", path=path, remedy="name a new folder")
     # Its import takes longer than `--help`, which needs no lock.

@@ -1,4 +1,4 @@
-"""Data folders at URLs, such as s3://bucket/folder or hf://datasets/name, which are read through fsspec."""
+"""Reads data folders at URLs, such as s3://bucket/folder or hf://datasets/name, through fsspec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..settings import URL
 
 
 def to_path(name: str | os.PathLike[str]) -> Path:
-    """Return a path, or for a URL an object that reads like one, whose name has no credentials."""
+    """Return a path, or a :class:`FsspecPath` for a URL."""
     if isinstance(name, FsspecPath):
         return cast(Path, name)
     url = os.fspath(name)
@@ -22,7 +22,7 @@ def to_path(name: str | os.PathLike[str]) -> Path:
 
 
 class FsspecPath(os.PathLike[str]):
-    """A file or folder at a URL, with those methods of `pathlib.Path` that a data folder is read with."""
+    """A file or folder at a URL, with the methods of `pathlib.Path` that readers of data folders use."""
 
     def __init__(self, url: str, system_and_path: tuple[Any, str] | None = None) -> None:
         import fsspec

@@ -1,4 +1,4 @@
-"""Names of models: `builtin` and `multilingual` in the package, `namespace/name` on the Hub, and folders."""
+"""Finds models by name: `builtin` and `multilingual` in the package, `namespace/name` on the Hub, and folders."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def model_folder(
             repository `namespace/name`, or `namespace/name/folder` for a folder of one. A folder with the name
             `builtin` is written `./builtin`, or given as a path object.
         revision: The branch, tag or commit of a repository; `main` by default.
-        any_type: Fetch also models of other types than this package's, which may have hundreds of gigabytes.
-        with_code: Fetch also the code of the model, which the user trusts.
+        any_type: Fetch models of other packages too, which may have hundreds of gigabytes.
+        with_code: Fetch the code of the model too, if the user trusts it.
         client_options: `token`, `cache_dir` and `local_files_only` of the Hub's client.
     """
     if name == "":

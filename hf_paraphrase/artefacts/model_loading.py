@@ -1,4 +1,4 @@
-"""Open model folders: weights in safetensors and tokenizers, without code from the folder, errors in one line."""
+"""Opens model folders (safetensors weights and tokenizers) without running their code, and with one-line errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REMEDY = "train the model or copy it again"
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
-    """Return the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error."""
+    """Return the model type in `config.json`; refuse an unexpected one. `kind` and `verb` are for the error."""
     folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
     if not folder.is_dir():
@@ -47,7 +47,7 @@ def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | No
 
 
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
-    """Refuse weights of another class of the same model type, which computes something else with them."""
+    """Refuse weights of another class with the same model type, whose results would differ."""
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
     wanted = f"{model_class.__module__.rpartition('.')[2]}.{model_class.__name__}"
     # A class of the package is in one file; a class of the user may be in a file that was renamed.
@@ -62,7 +62,7 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load weights, in evaluation mode and on the CPU, and tokenizer; `settings` win over the configuration."""
+    """Load a model, in evaluation mode and on the CPU, and its tokenizer; `settings` override the configuration."""
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
     return model, load_tokenizer(folder, model.config.vocab_size)
@@ -71,7 +71,7 @@ def load_model_folder(
 def load_weights(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Load the weights of a model folder, whose model type was checked."""
+    """Load the model of a folder whose model type has been checked."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
     if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) == INT8:
@@ -95,7 +95,7 @@ def load_weights(
 def load_transformers_model(
     folder: Path, auto_class: str, *, kind: str, remedy: str, **settings: Any
 ) -> PreTrainedModel:
-    """Load a model of a type of transformers itself by an Auto class, without third-party code.
+    """Load a model of a built-in type of transformers by an Auto class, without third-party code.
 
     `kind` and `remedy` are for the error about another model.
     """
@@ -115,7 +115,7 @@ def load_transformers_model(
 
 
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
-    """Refuse weights that do not fit the configuration; only weights of the parts `unused` may be missing."""
+    """Refuse weights that do not fit the configuration; only weights of `unused` modules may be missing."""
     missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]
     wrong = [f"missing {name}" for name in sorted(missing)]
     wrong += [f"unexpected {name}" for name in sorted(loading["unexpected_keys"])]

@@ -96,7 +96,8 @@ def write_provenance(
     """Write `provenance.json` and return its content.
 
     `command` is a command, or a script with its command, such as `make_data.py joined`. `inputs` maps the files,
-    folders and models that were read to their SHA-256. By the fingerprint `job` a continued run detects its end.
+    folders and models that were read to their SHA-256. A resumed run compares the fingerprint `job` with its own, to
+    detect that the output is finished.
     """
     kept_out = set(map(str, settings.get("decontaminate") or ()))
     measuring = {settings[name] for name in _MEASURING.get(command, ()) if settings.get(name)}
@@ -152,7 +153,7 @@ def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> d
 
 
 def with_short_paths(value: Any) -> Any:
-    """Shorten private paths in settings, which lead out of the working folder, to their last part."""
+    """Shorten private paths in settings (all that lead out of the working folder) to their last component."""
     if isinstance(value, Mapping):
         return {name: with_short_paths(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -212,14 +213,14 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
 
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
-    """List each dataset of the Hub among the inputs of an artefact or their sources once."""
+    """List the distinct datasets of the Hub among the inputs of an artefact and their sources."""
     used = [read for read in inputs if not read.get("kept_out") and not read.get("measures")]
     names = [_HUB_DATASET.findall(str(read.get("url"))) + read.get("datasets", []) for read in used]
     return list(dict.fromkeys(chain.from_iterable(names)))
 
 
 def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
-    """Return the languages on the card of a model's pairs; with an `english` tokenizer English alone if possible."""
+    """Return the languages on the card of a model's pairs; with `english` only English, if the card permits it."""
     languages = inherited_metadata(folder)["language"]
     return ["en"] if english and (not languages or "en" in languages) else languages
 
@@ -231,14 +232,14 @@ def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
 
 
 def inherited_model_metadata(folder: Path) -> dict[str, Any]:
-    """Read the entries of a model's card that also hold for an export; scores were measured with other weights."""
+    """Read the card entries of a model that also apply to its export; scores do not, because the weights differ."""
     head, _ = card_of_input(folder)
     kept = {name: head[name] for name in _KEPT_OF_MODELS if head.get(name)}
     return {**kept, "language": texts(kept["language"])} if "language" in kept else kept
 
 
 def inherited_sections(folder: Path) -> str:
-    """Return the sections of a folder's card one level down, without the title and how to use the model."""
+    """Return the sections of a folder's card, one level lower, without the title and the usage section."""
     _, body = card_of_input(folder)
     sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)[1:]
     kept = [section for section in sections if not section.lower().startswith("## how to use it\n")]

@@ -26,7 +26,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
-    """Write `report.html` of a folder from its record and pictures and its card, whose first heading is the title."""
+    """Write `report.html` of a folder from its record, its pictures and its card, whose first heading is the title."""
     import jinja2
 
     path, record = Path(folder) / REPORT, read_provenance(folder)

@@ -1,7 +1,7 @@
 """Weights in safetensors: their headers, a check for divergence, and tables of vectors of any type.
 
-A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), and `weights`
-(vocab_size,), by which the rows are multiplied; and `"embedding_dtype": "int8"` in `config.json`.
+A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), their row scales
+`weights` (vocab_size,), and `"embedding_dtype": "int8"` in `config.json`.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ def load_int8_table(
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """A matrix (rows, columns) or vector as it is stored; rows of int8 values are multiplied with `scales` (rows,)."""
+    """A stored matrix (rows, columns) or vector, in float or in int8 with a factor per row, `scales` (rows,)."""
 
     values: NDArray[Any]
     scales: NDArray[np.float32] | None = None
 
     def rounded(self) -> NDArray[np.float32]:
-        """Compute the matrix (rows, columns) that a reader gets back."""
+        """Compute the matrix (rows, columns) in float32, with the rounding of the stored type."""
         if self.scales is None:
             return np.asarray(self.values, np.float32)
         return np.multiply(self.values, self.scales[:, None], dtype=np.float32)

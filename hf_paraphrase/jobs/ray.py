@@ -1,6 +1,6 @@
 """Makes shards on a Ray cluster, one task per shard.
 
-Ray starts a task again when its worker dies, which writes the same file.
+If a worker dies, Ray starts its task again, which writes the same file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The settings of a job in shards: the part of the work and the machines of a run."""
+"""The settings of a job in shards: the part of the job that a run makes, and its machines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shard_size_setting(rows: str, **constraints: Any) -> Any:
 
 @dataclass(kw_only=True)
 class ShardSettings(Settings):
-    """The settings of a run that makes all shards or one part of them."""
+    """The settings of a run that makes all shards of a job, or one part of them."""
 
     GROUP: ClassVar[str] = "computing"
 
@@ -64,12 +64,12 @@ class ShardSettings(Settings):
     )
 
     def record(self) -> dict[str, Any]:
-        """Return the fields that determine the output, without the machine's."""
+        """Return the fields that determine the output, without the settings of the machine."""
         elsewhere = {"shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
         return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
-        """Refuse values that do not fit together or not with Ray."""
+        """Refuse values that do not fit together, or do not work with Ray."""
         super().check()
         _ = self.part  # raises if it is malformed
         if self.computes_here:
@@ -86,7 +86,7 @@ class ShardSettings(Settings):
 
     @property
     def computes_here(self) -> bool:
-        """Whether this machine does the work, and so must have the device."""
+        """Whether this process makes the shards, so that this machine must have the device."""
         return self.engine != RAY
 
     @property
@@ -95,12 +95,12 @@ class ShardSettings(Settings):
         return float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
 
     def here(self, function: _Function) -> _Function:
-        """Return a copy of a function whose model this process can open: on the CPU if workers do the work."""
+        """Return a copy of a batch function for this process, on the CPU if the workers of Ray make the shards."""
         return function if self.computes_here else dataclasses.replace(function, device="cpu")  # type: ignore[type-var]
 
     @property
     def part(self) -> tuple[int, int] | None:
-        """The index of the part, from 1, and the number of parts; None for all of the work."""
+        """The index of the part, from 1, and the number of parts; None for the whole job."""
         if self.shard is None:
             return None
         match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", self.shard)

@@ -1,8 +1,8 @@
 """Applies a batch function to the splits of a data folder, shard by shard, in several processes.
 
 A shard is a range of rows of a split. Its bytes depend on these rows and the job alone, so that any number of
-processes and runs gives the same result. A file of its rows is written first, and then a report, which marks it as
-finished.
+processes and runs gives the same result. The file of its rows is written first, and then its report, which marks it
+as finished.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MIN_ROWS, _MAX_ROWS = 10_000, 250_000
 
 @dataclass(frozen=True)
 class Shard:
-    """Shard `index` of `count` of a split, made from the rows `start` to `stop` of the split `source`."""
+    """Shard number `index` of `count` of a split, made from the rows `start` to `stop` of the split `source`."""
 
     split: str
     index: int
@@ -61,21 +61,21 @@ class Shard:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """The work that processes receive: a batch function for each split to make."""
+    """The job that processes receive: a batch function for each split to make."""
 
     folder: DataFolder
     functions: Mapping[str, BatchFunction]
     batch_size: int
 
     def schema(self, split: str, source: str | None = None) -> pa.Schema:
-        """Return the schema of the result; the function opens its models, so that a missing one is an error here."""
+        """Return the schema of the result; this opens the models, so that a missing one is reported early."""
         return self.functions[split](self.folder.schema(source or split).empty_table()).schema
 
 
 def cut(split: str, rows: int, size: int | None = None, *, source: str | None = None) -> list[Shard]:
-    """Cut a split to make from `source` into at most 99,999 shards.
+    """Divide a split, which is made from the split `source`, into at most 99,999 shards.
 
-    They have `size` rows, by default a sixteenth of the split, at least 10,000, at most 250,000.
+    They have `size` rows, by default a sixteenth of the split, but at least 10,000 and at most 250,000.
     """
     size = size or min(max(math.ceil(rows / _SHARDS), _MIN_ROWS), _MAX_ROWS)
     size = max(size, math.ceil(rows / _MAX_SHARDS))

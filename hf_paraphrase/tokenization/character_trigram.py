@@ -46,7 +46,7 @@ _TABLE_SIZE = 1 << 24
 def trigram_vocabulary(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
 ) -> list[str]:
-    """List the character trigrams of a text, the most frequent first, equally frequent ones by code points."""
+    """List the character trigrams of a text, by descending frequency and then by code points."""
     return list(trigram_counts(sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=max_size))
 
 
@@ -95,7 +95,7 @@ def build_character_trigram_tokenizer(
 
 
 def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool) -> Tokenizer:
-    """Make a tokenizer with a chain of replacements as its normalizer, which writes every window out."""
+    """Make a tokenizer whose normalizer is the chain of replacements that writes out every window."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     model: models.Model = models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)

@@ -1,4 +1,4 @@
-"""Subword tokenizers for sentence encoders: byte-pair encoding and Unigram from text, and tokenizers of folders.
+"""Subword tokenizers for sentence encoders: learns byte-pair encodings and Unigram models, and opens tokenizers.
 
 Text is normalized as for words (NFKC, curly apostrophes straightened, optional lower case) and split at white space,
 and every punctuation mark is a separate piece. A space belongs to the piece after it (`▁word`). No special tokens are
@@ -55,9 +55,9 @@ def train_encoder_unigram(
 ) -> PreTrainedTokenizerFast:
     """Learn a Unigram model of pieces (Kudo 2018), which finds the most probable segmentation of a text.
 
-    The pieces differ from run to run, because the trainer of `tokenizers` is not deterministic and has no seed. It
-    considers only strings that two different words share, which would split the most frequent word. Therefore it also
-    reads each word with a rare letter after it; pieces with that letter are removed at the end.
+    The pieces differ from run to run, because the trainer of `tokenizers` is not deterministic and has no seed. The
+    trainer considers only strings that occur in two different words, which would exclude most whole words. Therefore
+    it also gets each word with a rare letter appended; pieces with that letter are removed at the end.
     """
     from tokenizers import Tokenizer, models, trainers
 
@@ -114,7 +114,7 @@ def _with_text(sentences: Iterable[str]) -> Iterable[str]:
 def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator[str]:
     from tokenizers import Tokenizer, models
 
-    # The tokenizer that is being trained is locked.
+    # A tokenizer is locked while it is trained.
     tokenizer = Tokenizer(models.Unigram())
     _prepare(tokenizer, lower_case=lower_case)
     words: set[str] = set()

@@ -1,4 +1,4 @@
-"""Computes the ids of many texts by array operations if they equal the tokenizer's, else by the tokenizer."""
+"""Computes token ids of many texts, by array operations if they give the tokenizer's ids, else by the tokenizer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:
-    """Return the state of a tokenizer that its lookup depends on, within microseconds."""
+    """Return the state of a tokenizer that its lookup depends on; it takes microseconds."""
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
     return (
@@ -67,7 +67,7 @@ def word_ids(tokenizer: Any, texts: Sequence[str]) -> TokenIds:
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:
-    """Make a list of one text or several, also from arrays and columns of strings."""
+    """Convert one text, or a list, array or column of texts, to a list."""
     # A tokenizer would join a pair of strings, and read the letters of a string as texts.
     if isinstance(texts, str):
         texts = [texts]

@@ -141,7 +141,7 @@ def morfessor_tokenizer(
         raise InputError("the model has no morphs", remedy="train it on more words")
     total = math.log(morphs.tokens + morphs.boundaries)
     vocabulary = [(PAD_TOKEN, 0.0), (UNKNOWN_TOKEN, 0.0)]
-    # In the order of Morfessor's operations, so that the costs are equal to the last bit.
+    # In the order of Morfessor's operations, so that the costs are equal bit by bit.
     ranked = sorted(counts, key=lambda morph: (-counts[morph], morph))
     vocabulary += [(morph, -(total - math.log(counts[morph]))) for morph in ranked]
     letters = {letter for morph in morphs.counts for letter in morph} | set("".join(alphabet))

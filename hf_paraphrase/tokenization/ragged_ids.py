@@ -70,7 +70,7 @@ class TokenIds(NamedTuple):
         return total
 
     def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
-        """Append to each text the ids of the same text of another block, increased by `offset`."""
+        """Append to each text the ids of the text at the same position of another block, increased by `offset`."""
         texts = len(self.offsets) - 1
         both = TokenIds.joined([self, TokenIds(other.ids + offset, other.offsets)])
         ids, offsets = both.take(np.arange(2 * texts).reshape(2, texts).T.ravel())
@@ -92,7 +92,7 @@ def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = 
 
 
 def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
-    """Return the start of each part of a concatenation from the lengths of the parts, and the end (parts + 1,)."""
+    """Compute from the lengths of concatenated parts the start of each part, and the end of the last (parts + 1,)."""
     return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
 
 

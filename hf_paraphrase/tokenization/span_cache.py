@@ -5,11 +5,11 @@ A text is cut before every space that follows another character: `The cat  sat` 
 spans. Array operations find and number the spans of a block, `tokenizers` computes the ids of new ones, and the ids
 of all are gathered. Ids of spans are cached between calls.
 
-This is done only if the ids equal the tokenizer's: no added token crosses a cut, the normalizer changes each span by
-itself, the pre-tokenizer splits at every cut, and the model always gives a piece the same ids. Only the parts of
-tokenizers that are listed here have these properties. Each different span is checked, too: it holds no added token
-and, normalized, ends in a visible character that the next span does not change, and still begins with a space if it
-did. A text of several spans with a span that fails is tokenized as a whole.
+This is done only if the ids equal the tokenizer's: no added token crosses a cut, the normalizer changes each span
+independently, the pre-tokenizer splits at every cut, and the model always gives a piece the same ids. The functions
+below list the tokenizer components with these properties. Each new span is checked too: it contains no added token,
+and its normalized form ends in a visible character that the next span does not change, and begins with a space if the
+span does. A text with a span that fails a check is tokenized as a whole, unless it is the only span.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _split_spans = re.compile(" *[^ ]+| +").findall
 
 
 class SpanCache:
-    """Computes the ids that a tokenizer gives, for many texts at once; several threads may use it at a time."""
+    """Computes the ids that a tokenizer gives to many texts at once; it is safe to use in several threads."""
 
     def __init__(self, tokenizer: Tokenizer, *, around: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
         self.tokenizer = tokenizer
@@ -164,7 +164,7 @@ class SpanCache:
         return cast(list[int], codes)
 
     def _must_stand_alone(self, span: str, ids: list[int]) -> bool:
-        """Return whether a span may be changed by its neighbours, or change them."""
+        """Return whether the tokens of a span may depend on the spans next to it, or theirs on it."""
         # An added token may be the unknown token, the id of many spans.
         may_hold_added = not self._added_ids.isdisjoint(ids)
         if self._keeps_ascii and not may_hold_added and span.isascii() and span.isprintable() and span[-1] != " ":
@@ -251,7 +251,7 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
 
 
 def has_separable_spans(tokenizer: Tokenizer) -> bool:
-    """Return whether the ids of a text are the ids of its spans, except for the checks of each span."""
+    """Return whether the ids of a text are the concatenated ids of its spans, if each span passes the checks."""
     model = tokenizer.model
     # With these settings a model draws the ids of a piece.
     is_drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))
@@ -265,7 +265,7 @@ def has_separable_spans(tokenizer: Tokenizer) -> bool:
 
 
 def _splits_spans(pre_tokenizer: Any) -> bool:
-    """Return whether a text is split before a space after a visible character, and both sides independently."""
+    """Return whether a text is split at each space after a visible character, and the parts independently."""
     match pre_tokenizer:
         case {"type": "Sequence", "pretokenizers": [first, *_]}:
             # The parts after the first read its pieces one by one.
@@ -280,7 +280,7 @@ def _splits_spans(pre_tokenizer: Any) -> bool:
 
 
 def _normalizes_separately(normalizer: Any) -> bool:
-    """Return whether the text before and after a space is normalized separately, if the space remains."""
+    """Return whether the texts before and after a space are normalized independently, if the space remains."""
     match normalizer:
         case {"type": "Sequence", "normalizers": parts}:
             return all(map(_normalizes_separately, parts))

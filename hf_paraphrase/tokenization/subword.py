@@ -1,4 +1,4 @@
-"""Byte-pair encoding for translation, with a joint or two separate vocabularies; it reads and writes raw text."""
+"""Byte-pair encoding of raw text for translation, with a joint vocabulary or two separate ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def train_separate_bpe_tokenizer(
     lowercase: bool = False,
     max_length: int = 1_000,
 ) -> RnnSearchTokenizer:
-    """Learn two BPE tokenizers, in one object: `tokenizer(sources)`, `tokenizer(text_target=targets)`."""
+    """Learn two BPE tokenizers in one object, called as `tokenizer(sources)` and `tokenizer(text_target=targets)`."""
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
     return RnnSearchTokenizer(

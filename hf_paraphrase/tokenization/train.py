@@ -159,7 +159,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
 
 
 def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
-    """Return the streams of the corpora: each file, each folder, and in bitext all sentences of each language."""
+    """Return a stream for each corpus: a file, a folder, or all sentences of a bitext in one language."""
 
     def lines(path: str) -> Iterator[str]:
         return (line for _, line in numbered_lines(Path(path)))
@@ -225,7 +225,7 @@ def _learn(
 
 
 def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:
-    """Measure the tokenizer on the beginnings of all corpora."""
+    """Measure the tokenizer on the first sentences of all corpora."""
     most = -(-_MEASURED // len(corpora))
     sentences = [sentence for stream in corpora for sentence in islice(stream(), most)]
     ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]

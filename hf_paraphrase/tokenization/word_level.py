@@ -78,7 +78,7 @@ def sentence_vocabulary(
     min_frequency: int = 1,
     max_size: int | None = None,
 ) -> list[str]:
-    """List at most `max_size` words of a text, the most frequent first, equally frequent ones alphabetically.
+    """List at most `max_size` words of a text, by descending frequency and then alphabetically.
 
     Words are split as by :func:`build_word_level_tokenizer`.
     """
@@ -103,7 +103,7 @@ def build_word_level_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Build a tokenizer from a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
 
-    Id 0 is `[PAD]`, id 1 is `[UNK]`, and the words have ids from 2 in their order, without repeated ones.
+    Id 0 is `[PAD]`, id 1 is `[UNK]`, and the distinct words have ids from 2 in their order.
 
     Args:
         words: The words.
@@ -149,7 +149,7 @@ def as_fast_tokenizer(backend: Tokenizer, **special_tokens: str) -> PreTrainedTo
 def reachable_words(
     words: Iterable[str], *, lower_case: bool = True, contractions: bool = True, treebank: bool = False
 ) -> list[str]:
-    """Return the words that a tokenizer with these settings can produce: not `London` if text is lower-cased."""
+    """Return the words that a tokenizer with these settings can produce, e.g. without `London` if it lower-cases."""
     tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
 
     def is_reachable(word: str) -> bool:
@@ -162,7 +162,7 @@ def reachable_words(
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:
-    """Save a tokenizer for transformers 4 and 5; version 4 does not know the class name that version 5 writes."""
+    """Save a tokenizer for transformers 4 and 5; version 4 does not accept the class name that version 5 writes."""
     tokenizer.save_pretrained(folder)
     if not tokenizer.is_fast:
         return
