@@ -1,4 +1,4 @@
-"""Contrasts: texts that differ only in negation or numbers, so that near vectors do not make them duplicates."""
+"""Contrasts: texts that differ only in negation or numbers, and are no duplicates although their vectors are near."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 def split_contrast(text: str) -> tuple[str, str]:
-    """Split a text into its other words, and its numbers and negations."""
+    """Divide a text into its numbers and negations, which are returned second, and all other words."""
     others, numbers, negations = [], [], 0
     for word in tokenize(normalize_text(text)):
         if _NEGATION.fullmatch(word):

@@ -171,7 +171,7 @@ def _as_source(given: Any) -> Any:
 
 
 def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str) -> None:
-    """Refuse texts that the encoder does not read: it would give different texts near vectors."""
+    """Refuse texts that the encoder cannot read: different texts would have near vectors."""
     rows = np.linspace(0, max(len(texts) - 1, 0), min(_CHECKED_TEXTS, len(texts))).astype(np.int64)
     unreadable = encoder.find_unreadable_texts([text for text in texts.take(pa.array(rows)).to_pylist() if text])
     # For a few texts the encoder warns.
@@ -241,7 +241,7 @@ class DeduplicationRun:
         return dict(zip(_ADDED, columns, strict=False))
 
     def log_contrasts(self) -> None:
-        """Warns about rows that are kept because they differ from another row only in negation or numbers."""
+        """Warn about rows that are kept because they differ from another row only in negation or numbers."""
         pairs = self.result.contrasts
         if not pairs:
             return
@@ -263,7 +263,7 @@ class DeduplicationRun:
 
 @recipe(DeduplicateSettings)
 def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
-    """Leaves out the rows of files, a folder or a dataset on the Hub that repeat earlier rows."""
+    """Write the rows of files, a folder or a dataset on the Hub without those that repeat earlier rows."""
     sources = [settings.input, *([settings.against] if settings.against else [])]
     local = [path for path in [*settings.input, *settings.against] if Path(path).exists()]
     with Artefact(
@@ -341,7 +341,7 @@ def _examples(run: DeduplicationRun) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def _histogram(result: Duplicates) -> str:
-    """Make a table of the number of removed rows by similarity."""
+    """Format a table with the number of removed rows by similarity."""
     similarities = result.similarities[result.num_earlier :][~result.kept]
     bars = np.floor(similarities / _BAR + 1e-9).astype(np.int64)
     rows = [

@@ -36,17 +36,17 @@ _Embedded = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The result for every text. Texts are numbered from 0, the texts of `earlier` first.
+    """The result of a comparison. Texts are numbered from 0, the texts of `earlier` first.
 
     Attributes:
         num_earlier: Number of `earlier` texts, which are all kept.
         representatives: For a removed text the number of its representative, else -1 (texts,).
         similarities: The cosine to the representative, 1 for the same text; 0 for a kept text (texts,).
         counts: Numbers of `exact` and `near` duplicates, and of texts `without_text` or with `unknown_words` only. If
-            the comparison was approximate, also the number of kept texts that were `checked` exactly, and the number
-            of near duplicates `missed` among them.
-        below: Pairs of a kept text and its nearest earlier kept text, with their cosine, from a sample; the cosine is
-            at most 0.1 below the threshold.
+            the comparison was approximate, also the size of a sample of kept texts that was `checked` exactly, and the
+            number of near duplicates `missed` in it.
+        below: For a sample of kept texts, the pair with the nearest earlier kept text and their cosine, if it is at
+            most 0.1 below the threshold.
         contrasts: Pairs of near texts that are both kept because they differ only in negation or numbers, with their
             cosine.
     """
@@ -75,17 +75,18 @@ def find_duplicates(
     batch_size: int = 256,
     progress: Callable[[int], object] = no_progress,
 ) -> Duplicates:
-    """Find for each text the first earlier kept text that is the same or near; a text with one is a duplicate.
+    """Find for each text the first earlier kept text that is the same or near; if there is one, it is a duplicate.
 
     Texts are the same if they differ only in case and white space.
 
     Args:
-        texts: The texts; a null or blank one has no duplicates.
+        texts: The texts; a null or blank text has no duplicates.
         encoder: The encoder of the cosines.
         earlier: Texts that come before and are all kept.
         threshold: Minimum cosine of near texts.
-        components: A chain of near texts is one cluster, and only its first text is kept.
-        keep_contrasts: Texts that differ only in negation or numbers are not near; see :mod:`.contrasts`.
+        components: Whether a chain of near texts is one cluster, of which only the first text is kept.
+        keep_contrasts: Whether texts that differ only in negation or numbers never count as near; see
+            :mod:`.contrasts`.
         batch_size: Texts in a padded batch of the encoder.
         progress: Called with the number of texts done since the last call.
     """
@@ -136,7 +137,7 @@ def _iterate_blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
 
 
 def _hash_texts(texts: pa.Array) -> NDArray[np.uint64]:
-    """Hashes texts (texts,), 0 for a text without visible characters."""
+    """Hash texts (texts,); the hash of a text without visible characters is 0."""
     # Two of a million different texts share 64 bits with a probability of 3e-8.
     keys = np.maximum(hash_rows(normalize_texts(texts)), np.uint64(1))
     return np.where(are_visible(texts), keys, np.uint64(0))
@@ -171,15 +172,15 @@ class _Comparison:
         self._added = np.empty(num_texts, np.int64)
 
     def embed(self, block: _Chosen) -> _Embedded:
-        """Embeds the texts of some rows as float32 (texts, dim), of length 1 or 0."""
+        """Embed the texts of some rows as float32 (texts, dim), of length 1 or 0."""
         rows, texts = block
         return rows, self._embedder.embed(texts, batch_size=self._batch_size)
 
     def embed_all(self, blocks: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
-        """Embeds block after block; with a table the next one while a block is compared."""
+        """Embed block after block; an encoder with a static table embeds the next block while one is compared."""
         if self._embedder.encoder.is_table:
             return mapped_in_order(self.embed, blocks, 1)
-        # A model takes all cores for many times as long, and in this thread an interrupt does not wait for it.
+        # A network uses all cores itself and takes much longer; in this thread an interrupt does not wait for it.
         return (self.embed(block) for block in blocks)
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_kept: bool) -> None:
@@ -205,7 +206,7 @@ class _Comparison:
         return differ
 
     def _find_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Record for each duplicate among the rows the first near text that is kept."""
+        """Record for each duplicate among the rows the first near kept text."""
         options: dict[str, Any] = {
             "skip": lambda later, before: self._differ(rows[later], rows[before]),
             "group": lambda later, before: later,
@@ -243,7 +244,7 @@ class _Comparison:
         self.similarities[rows[new[firsts]]] = cosines[firsts]
 
     def _link(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
-        """Join the components of near texts; all texts stay in the index."""
+        """Merge the components of near texts; all texts are added to the index."""
 
         def options(texts: NDArray[np.int64]) -> dict[str, Any]:
             def skip(new: NDArray[np.int64], old: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -270,7 +271,7 @@ class _Comparison:
         return roots
 
     def _join(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-        """Join the components of pairs of texts (pairs,)."""
+        """Merge the components of the two texts of each pair (pairs,)."""
         for one, other in zip(self._roots(first).tolist(), self._roots(second).tolist(), strict=True):
             while self._parents[one] != one:
                 one = int(self._parents[one])
@@ -280,7 +281,7 @@ class _Comparison:
         self._parents[first] = self._roots(first)
 
     def finish_components(self) -> None:
-        """Record the first text of each component, and the cosine to it."""
+        """Record for each text the first text of its component as representative, and their cosine."""
         roots = self._roots(np.arange(len(self._parents)))
         linked = np.flatnonzero(roots != np.arange(len(roots)))
         self.representatives[linked] = roots[linked]

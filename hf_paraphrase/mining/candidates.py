@@ -183,7 +183,7 @@ class MiningRun:
     def probabilities(
         self, classifier: str, rows: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     ) -> NDArray[np.float64]:
-        """Compute the probability of the candidates, or of other rows of both sides (pairs,), to be parallel."""
+        """Compute the probability that candidates, or other pairs of source and target rows, are parallel (pairs,)."""
         opened = self._classifiers[classifier]
         if classifier not in self._classified:
             self._classified[classifier] = (
@@ -200,7 +200,7 @@ class MiningRun:
         return values
 
     def kept(self, scores: NDArray[np.float64], one_to_one: bool) -> NDArray[np.bool_]:
-        """Return which candidates (pairs,) are left by a one-to-one matching; all without it."""
+        """Return which candidates (pairs,) a one-to-one matching keeps; all if `one_to_one` is false."""
         if one_to_one:
             return match_one_to_one(self.source_rows, self.target_rows, scores)
         return np.ones(len(scores), bool)

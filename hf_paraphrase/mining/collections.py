@@ -38,7 +38,7 @@ class Collection:
 
 
 def read_collection(path: Path, layout: str) -> Collection:
-    """Read one side, plain or compressed: `lines`, one sentence per line, or `bucc`, `id TAB sentence`."""
+    """Read a collection, plain or compressed: `lines`, one sentence per line, or `bucc`, `id TAB sentence`."""
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
@@ -79,7 +79,7 @@ def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.
 
 @dataclass(frozen=True)
 class TaskPart:
-    """Two collections with known pairs, which are row numbers of their sentences (pairs, 2)."""
+    """Two collections and their true pairs, as rows of the source and target sentences (pairs, 2)."""
 
     files: list[Path]
     source: Collection
@@ -115,9 +115,10 @@ class TaskPart:
 
 
 def read_bitext_part(folder: str) -> TaskPart:
-    """Hide a third of the pairs of a bitext: the second third lends its sources only, the last its targets only.
+    """Make a task of a bitext: a random third of its pairs, and sentences without a translation.
 
-    Pairs are shuffled; only the first pair of a sentence is used.
+    The latter are the sources of the second third and the targets of the last. Sentences repeated in later pairs are
+    dropped with these pairs.
     """
     bitext = DataFolder(folder)
     split = "validation" if "validation" in bitext.splits else bitext.splits[0]
@@ -143,7 +144,7 @@ def read_bitext_part(folder: str) -> TaskPart:
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
-    """Write one side, one `id TAB sentence` per line."""
+    """Write a collection, one `id TAB sentence` per line."""
     atomic_write_text(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""The command `mine`: reads two collections and writes the pairs of sentences that translate each other."""
+"""The command `mine`: reads two collections and writes the pairs of sentences that are translations."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class MiningSettings(CandidateSettings):
 
     @property
     def used_margin(self) -> str | None:
-        """The margin in the score; None for a probability alone."""
+        """The kind of margin in the score; None if the score is a probability alone."""
         return self.margin or ("ratio" if self.classifier is None else None)
 
     @property

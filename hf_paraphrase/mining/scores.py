@@ -1,8 +1,8 @@
 """Margin scores of candidate pairs, one-to-one matching, and precision and recall against known pairs.
 
 The margin scores follow "Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings" (Artetxe and
-Schwenk 2019, section 4.1). Some sentences are similar to all others, so that equal cosines differ in meaning. With
-NN_k(x) the k nearest neighbours of x in the other language,
+Schwenk 2019, section 4.1). Some sentences are similar to all others, so that cosines of different sentences are not
+comparable. With NN_k(x) the k nearest neighbours of x in the other language,
 
     score(x, y) = margin(cos(x, y), Σ_{z in NN_k(x)} cos(x, z) / 2k + Σ_{z in NN_k(y)} cos(y, z) / 2k).
 
@@ -52,14 +52,14 @@ def compute_margins(
 def order_by_score(
     source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Order pairs (pairs,) by falling score, equal ones by rising source and target."""
+    """Order pairs (pairs,) by descending score, and then by ascending source and target."""
     return np.lexsort((target, source, -scores))
 
 
 def match_one_to_one(
     source: NDArray[np.int64], target: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Select pairs by falling score so that no sentence occurs twice.
+    """Select pairs by descending score, so that no sentence occurs twice.
 
     Applying a threshold before or after the selection gives the same pairs.
     """
@@ -76,7 +76,7 @@ def match_one_to_one(
 
 
 def compute_measures(found: int, right: int, gold: int) -> dict[str, Any]:
-    """Compute precision, recall and F1 (0 to 1) from the numbers of found, right and gold pairs."""
+    """Compute precision, recall and F1 (0 to 1) from the numbers of mined, correct and gold pairs."""
     return {
         "found": found,
         "right": right,
@@ -89,10 +89,10 @@ def compute_measures(found: int, right: int, gold: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Precision and recall at every threshold that makes a difference, the highest first.
+    """Precision and recall at each distinct score as the threshold, the highest first.
 
-    `found` counts the pairs with at least each of the `thresholds` (points,), `right` the gold pairs among them, and
-    `gold` is the number of all gold pairs.
+    `found` are the numbers of pairs that reach the `thresholds` (points,), `right` the numbers of gold pairs among
+    them, and `gold` is the number of all gold pairs.
     """
 
     thresholds: NDArray[np.float64]
@@ -130,14 +130,14 @@ class Curve:
         return self._measures(int(np.argmax(self.f1)) if len(self) else -1)
 
     def at(self, threshold: float = -np.inf) -> dict[str, Any]:
-        """Return the measures of the pairs with at least a score."""
+        """Return the measures of the pairs whose score reaches a threshold."""
         return self._measures(int(np.searchsorted(-self.thresholds, -threshold, side="right")) - 1)
 
     def _measures(self, point: int) -> dict[str, Any]:
         return compute_measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
 
     def points(self, most: int = 1000) -> list[dict[str, Any]]:
-        """List threshold and measure of about `most` points, evenly spread over the recall, with the best F1.
+        """List threshold and measures of about `most` points, evenly spaced by recall, the best F1 included.
 
         The first threshold that reaches a recall has the best precision there.
         """

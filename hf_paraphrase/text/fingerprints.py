@@ -64,10 +64,10 @@ def _normalize_version_1(text: str) -> str:
 
 
 class Matcher(Protocol):
-    """Finds sentences that resemble a sentence of an evaluation set, from their texts and their words."""
+    """Finds sentences that resemble a sentence of an evaluation set, from their texts and normalized words."""
 
     def label(self, name: str) -> str:
-        """Return the name of the count of rows that a set matches only by this matcher."""
+        """Return the name under which a report counts the rows that match a set only by this matcher."""
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
         """Add sentences to a set."""
@@ -89,7 +89,7 @@ class Containment:
         self._begun_by: dict[str, list[tuple[str, str]]] = {}
 
     def label(self, name: str) -> str:
-        """Return the name of the count of rows that a set matches only by n-grams."""
+        """Return the name under which a report counts the rows that match a set only by n-grams."""
         return f"{name} ({self.size}-grams)"
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:

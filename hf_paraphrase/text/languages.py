@@ -1,4 +1,4 @@
-"""Language codes: BCP 47 tags whose subtags are in the IANA registry, which holds all of ISO 639-1, -2, -3 and -5."""
+"""Language codes: BCP 47 tags whose subtags are in the IANA registry, which includes ISO 639-1, -2, -3 and -5."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 def check_language(code: str, flag: str) -> str:
-    """Return `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`."""
+    """Return `code` if it is a language code, e.g. `fr`, `fin` or `pt-BR`; else raise an error that names `flag`."""
     if not _TAG.fullmatch(code) or not langcodes.tag_is_valid(code):
         raise InputError(f"{flag}: `{code}` is not a language code", remedy="give an ISO 639 code such as fr or fin")
     return code
@@ -21,7 +21,7 @@ def check_language(code: str, flag: str) -> str:
 
 @lru_cache(maxsize=4096)
 def language_tag(code: str) -> str | None:
-    """Return a tag in its standard form: `fr-FR` for `FR_fr`, `fr` for `fra` and `fr.UTF-8`; None if it is none."""
+    """Return a tag in standard form: `fr-FR` for `FR_fr`, `fr` for `fra` and `fr.UTF-8`; None for an invalid tag."""
     code = re.split(r"[.@]", code.strip())[0]
     try:
         return langcodes.standardize_tag(code) if langcodes.tag_is_valid(code) else None

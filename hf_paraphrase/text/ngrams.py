@@ -1,4 +1,4 @@
-"""Tokens and n-grams of many sentences at once, as arrays: counts per text, and n-grams that two sides share."""
+"""Tokens and n-grams of many sentences at once, as arrays: counts per text, and n-grams that two sentences share."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TokenSpans:
 
 
 def _letters_of_marks(kinds: np.ndarray) -> np.ndarray:
-    """Assign each combining mark the kind of its letter; a mark without a letter is a word."""
+    """Assign each combining mark the kind of its letter; a mark without a letter is a word character."""
     marks = np.flatnonzero(kinds == MARK)
     if not len(marks):
         return kinds
@@ -122,10 +122,10 @@ class SharedNgrams(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """Equal n-grams of one pair, with their occurrences on both sides; an n-gram that occurs once is in no group.
+    """Equal n-grams of one pair, with their counts in both sentences; an n-gram that occurs once is in no group.
 
-    `words` says whether the first token is a word; `of_tokens` has the group of the n-gram that begins at each token,
-    -1 for none (tokens,). The other arrays are (groups,).
+    `words` is true if the first token is a word; `of_tokens` has the group of the n-gram that begins at each token, -1
+    for none (tokens,). The other arrays are (groups,).
     """
 
     pairs: NDArray[np.int64]
@@ -136,7 +136,7 @@ class _Groups(NamedTuple):
 
 
 class PairNgrams:
-    """The n-grams that the two sides of pairs share and repeat, counted without a loop over the pairs.
+    """The n-grams that the two sentences of pairs share and repeat, counted without a loop over the pairs.
 
     An n-gram can only occur twice in a pair if both its shorter n-grams do. So each order compares only the repeated
     n-grams of the order below, as pairs of groups.
@@ -164,7 +164,7 @@ class PairNgrams:
         return self._shared[order]
 
     def shared_words(self) -> SharedNgrams:
-        """Count the tokens that are words to :attr:`TokenSpans.is_word`."""
+        """Count the tokens that are words by :attr:`TokenSpans.is_word`."""
         self.shared(1)
         totals = np.bincount(self._sentences[self._spans.is_word], minlength=2 * self._num_pairs)
         groups = self._groups[0]

@@ -1,4 +1,4 @@
-"""When two texts are the same: one rule for cleaning, decontamination, indexes, mining and duplicates.
+"""Normalizes texts: one definition of equal texts for cleaning, decontamination, indexes, mining and deduplication.
 
 Two texts are the same if they are equal after NFC, case folding (İ folds like i), removal of invisible characters, and
 with white space as single spaces. To compare sentences without their punctuation, :func:`normalize_words` keeps their
@@ -61,7 +61,7 @@ def normalize_texts(texts: pa.Array) -> pa.Array:
 
 
 def normalize_words(text: str, *, split_unspaced: bool = True) -> str:
-    """Normalize the words of a text and joins them with single spaces; punctuation is left out.
+    """Normalize the words of a text and join them with single spaces; punctuation is left out.
 
     Args:
         text: Any text.
@@ -82,7 +82,7 @@ def normalize_words_all(texts: pa.Array, *, split_unspaced: bool = True) -> pa.A
 
 
 def decode_moses(texts: pa.Array) -> pa.Array:
-    """Decode the escapes of the Moses tokenizer, such as `&apos;`, and joins words at ` @-@ `."""
+    """Decode the escapes of the Moses tokenizer, such as `&apos;`, and join words at ` @-@ `."""
     import pyarrow.compute as pc
 
     for escape, character in _MOSES_ESCAPES.items():

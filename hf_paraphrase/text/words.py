@@ -1,7 +1,7 @@
-"""Split texts of all scripts into words.
+"""Splits texts of all scripts into words.
 
 In Han, Kana, Thai, Lao, Khmer, Burmese, Tibetan, Javanese and related scripts, each letter with its marks counts as
-one word, whatever is installed: counts, fingerprints and seeded outputs are the same on every machine.
+one word. No optional package changes this: counts, fingerprints and seeded outputs are the same on every machine.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def character_kinds() -> NDArray[np.uint8]:
 
 
 def basic_plane(ranges: Ranges) -> Ranges:
-    """Return the ranges below U+10000: `re` matches a class of these faster."""
+    """Return the ranges below U+10000, which `re` matches faster."""
     return tuple((low, high) for low, high in ranges if high < 0x10000)
 
 
@@ -112,7 +112,7 @@ def split_words(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Find where words, with their apostrophes, and runs of punctuation marks begin and end."""
+    """Find the start and end of each word, with its apostrophes, and of each span of punctuation marks."""
     return [match.span() for match in _span_pattern().finditer(text)]
 
 
@@ -124,8 +124,8 @@ def separate_letters(text: str) -> str:
 def count_words(texts: pa.Array) -> NDArray[np.int64]:
     """Count words: (texts,), int64; a null has none.
 
-    Words stand between white space as in `len(text.split())`; each letter of a script without spaces is one more, and
-    punctuation that touches such a letter counts with it.
+    Words are separated by white space, as in `len(text.split())`. Each letter of a script without spaces is a word,
+    adjacent punctuation included.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -143,7 +143,7 @@ def count_words(texts: pa.Array) -> NDArray[np.int64]:
 
 @functools.cache
 def contraction_endings(is_basic: bool) -> re.Pattern[str]:
-    """Return a pattern of the endings of English contractions, for texts below U+10000 or for all."""
+    """Return a pattern of the endings of English contractions, for texts below U+10000 or for all texts."""
     return re.compile(rf"'(t|{_SUFFIXES})(?!{_classes(is_basic)[0]})")
 
 
