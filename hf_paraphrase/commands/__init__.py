@@ -1,4 +1,4 @@
-"""The command line `hf-paraphrase COMMAND`: `verbs` lists the commands, `parser` makes the flags of one.
+"""The command line `hf-paraphrase COMMAND`: `verbs` lists the commands, `parser` makes the flags of a command.
 
 Exit codes: 0 done, 2 bad usage, bad input or a full disk (one line, no traceback), 130 interrupted (Ctrl-C, SIGTERM,
 SIGHUP), 1 anything else (one line, and a traceback if HF_PARAPHRASE_DEBUG=1).
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP interrupt a command as Ctrl-C does, unless they have handlers or are ignored (nohup)."""
+    """Make SIGTERM and SIGHUP interrupt a command like Ctrl-C, unless they have handlers or are ignored (nohup)."""
     signals = []
     if current_thread() is main_thread():
         signals = [each for each in _ENDING if signal.getsignal(each) is signal.SIG_DFL]
@@ -92,7 +92,7 @@ class _StandardError(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Do nothing: the work goes on if a message cannot be written."""
+        """Do nothing, so that a command continues if a message cannot be written."""
 
 
 def _complain(text: str) -> None:
@@ -110,7 +110,7 @@ def _fault(error: BaseException) -> str:
 
 
 def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
-    """Add the nearest name to an error about a file, folder or model that does not exist."""
+    """Suggest the most similar existing name in an error about a missing file, folder or model."""
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
@@ -161,8 +161,8 @@ def _run_verb(verb: str, words: list[str]) -> None:
 def _set_verbosity(words: list[str]) -> list[str]:
     """Apply `--quiet`, `--verbose` and the environment variable; return the remaining words.
 
-    Without a terminal, long work prints a line every half minute instead of a progress bar. tqdm reads its variables
-    when it is imported.
+    Without a terminal, progress is printed as a line every half minute instead of a bar. tqdm reads its environment
+    variables when it is imported.
     """
     for name, level in (("--quiet", "warning"), ("--verbose", "debug")):
         if name in words:

@@ -1,4 +1,4 @@
-"""The flags of a command, made from its settings dataclass: their values, and the text of `--help`."""
+"""Makes the flags of a command from its settings dataclass: reads their values and formats `--help`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
 class VerbParser(argparse.ArgumentParser):
     """A parser whose flags are the fields of a settings dataclass, spelt with hyphens or underscores.
 
-    A truth value is `--flag`, `--flag false` or `--no-flag`. A list is `--flag A B`, and its occurrences add up. Given
+    A boolean is `--flag`, `--flag false` or `--no-flag`. A list is `--flag A B`; repeated flags append to it. Given
     values replace the default.
     """
 
@@ -120,7 +120,7 @@ class VerbParser(argparse.ArgumentParser):
         return given
 
     def _current_spelling(self, word: str) -> str:
-        """Spell a flag with hyphens, and by its present name."""
+        """Replace a former name of a flag by the current one, and underscores by hyphens."""
         name, equals, value = word.partition("=")
         name = name.replace("_", "-")
         if name in self._renamed:
@@ -129,7 +129,7 @@ class VerbParser(argparse.ArgumentParser):
         return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
 
     def _values_of_file(self, path: Path) -> dict[str, Any]:
-        """Read the file of `--config`; the flags in it are not required any more."""
+        """Read the file of `--config`; flags that it sets are no longer required."""
         required = [action for action in self._actions if action.required]
         for action in required:
             action.required = False
@@ -142,9 +142,9 @@ class VerbParser(argparse.ArgumentParser):
         return values
 
     def _words_of_file(self, path: Path) -> list[str]:
-        """Turn a YAML file of `flag: value` into words of a command line; null values are left out.
+        """Convert a YAML file of `flag: value` to words of a command line; null values are left out.
 
-        Every value is text: to YAML the language `no` is false, and `12:30` is 750.
+        Every value is read as text, because YAML reads the language `no` as false and `12:30` as 750.
         """
         import yaml
 
@@ -180,7 +180,7 @@ class VerbParser(argparse.ArgumentParser):
         return words
 
     def _groups(self) -> dict[str, list[argparse.Action]]:
-        """Sort the flags by the `GROUP` of the class that declares them; required flags come first."""
+        """Group the flags by the `GROUP` of the class that declares them; required flags come first."""
         groups = {_FLAGS: [action for action in self._actions if action.required]}
         optional = {action.dest: action for action in self._actions if not action.required}
         last = [optional[name] for name in _OF_THE_RUN if name in optional]
@@ -214,11 +214,11 @@ class VerbParser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help like any other result."""
+        """Print the help to standard output, like any result."""
         show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Raise an error, where argparse prints the whole usage."""
+        """Raise an error; argparse would print the whole usage and exit."""
         raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
 
 

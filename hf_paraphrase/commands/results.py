@@ -1,4 +1,4 @@
-"""The results of commands, printed to standard output."""
+"""Prints the results of commands to standard output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def show(text: str) -> None:
-    """Write the result of a command to standard output, at once."""
+    """Write the result of a command to standard output, and flush it."""
     text = printable(text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -75,7 +75,7 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
-    """Show how good predictions are, where the split has classes or scores."""
+    """Show the scores of predictions, if the split has classes or scores."""
     from ..classification.scores import format_scores
 
     if result["scores"] is not None:

@@ -1,4 +1,4 @@
-"""The commands: for each its recipe, and the function that shows its result."""
+"""The list of commands: the recipe of each, and the function that shows its result."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ ANALYSES = Registry(
 
 @dataclass(frozen=True)
 class Verb:
-    """A command, whose recipe is imported when it runs.
+    """A command; its recipe is imported when it runs.
 
     Attributes:
         recipe: The public function of the package, or `module:function`. With `kinds`, a function that makes the
             recipe of a kind, or nothing if the registry has the recipes.
-        kinds: The valid first words, each with its own flags; the default is `usual_kind`.
+        kinds: The valid first words, e.g. the sources of `prepare`, each with its own flags; the default is
+            `usual_kind`.
         shared: Whether several processes share the work.
         shown: Formats the result for standard output, given settings and result.
     """

@@ -26,7 +26,7 @@ WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibili
 
 
 def escape(text: str) -> str:
-    """Escape a text for HTML, with marks of the writing direction."""
+    """Escape HTML, control characters and bidirectional marks in a text."""
     return html.escape(printable(text))
 
 
@@ -46,8 +46,8 @@ def render_note(text: str, *, error: bool = False) -> str:
 def report_errors(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that turns errors of an event handler into messages.
 
-    A handler returns HTML first. An error replaces it by a message, followed by the values `others`. The traceback of
-    an unexpected error is logged.
+    The first value that a handler returns is HTML. After an error it is the message, followed by the values `others`.
+    The traceback of an unexpected error is logged.
     """
 
     def decorate(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def report_errors(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], 
 def show_example(
     gr: Any, tab: Any, handler: Callable[..., Sequence[Any]], inputs: list[Any], outputs: list[Any]
 ) -> None:
-    """Call a handler when a tab is opened for the first time."""
+    """Call a handler with its example inputs when a tab is opened for the first time."""
     is_shown = gr.State(False)
 
     def on_open(done: bool, *values: Any) -> list[Any]:

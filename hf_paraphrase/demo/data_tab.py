@@ -170,10 +170,10 @@ def _write_sample(work: Path) -> Path:
 
 @dataclass(frozen=True)
 class MeasureValues:
-    """One measure of all pairs (pairs,), NaN where one is missing.
+    """The values of one measure for all pairs (pairs,), NaN where a value is missing.
 
-    A slider ranges from `low` to `high` with `digits` decimal places; this full range keeps all values. `width` is the
-    width of a bar.
+    The slider is from `low` to `high` with `digits` decimals; this full range keeps all values. `width` is the width
+    of a histogram bar.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Finds the models in folders and opens each once for all users of the page."""
+"""Finds the models in folders and opens each once for all users of the demo."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CatalogueModel:
 
 
 class ModelCatalogue:
-    """The models of a page, the built-in encoders first; each is opened at its first use."""
+    """The models of a demo, the built-in encoders first; each is opened at its first use."""
 
     def __init__(
         self, locations: Iterable[str], *, device: str | None = None, languages: Mapping[str, str | None] | None = None
@@ -67,7 +67,7 @@ class ModelCatalogue:
 
     def _open_translator(self, name: str) -> tuple[Any, Any]:
         """Open a translation model and its tokenizer."""
-        # The page opens sooner without PyTorch.
+        # The demo opens sooner without PyTorch.
         from ..translation.loading import load_translation_model
 
         location = self.find_location(name, self.translators)

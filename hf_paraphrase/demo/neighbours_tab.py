@@ -1,4 +1,4 @@
-"""The Neighbours tab: the sentences of a corpus that are nearest to a query under several encoders."""
+"""The Neighbours tab: the sentences of a corpus that are nearest to a query, by several encoders."""
 
 from __future__ import annotations
 

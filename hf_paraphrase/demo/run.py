@@ -89,7 +89,7 @@ class DemoSettings(DeviceSettings):
 
 @recipe(DemoSettings)
 def launch_demo(settings: DemoSettings) -> Path | None:
-    """Open the page and serves it until it is interrupted, or writes the folder of a Space."""
+    """Open the demo and serve it until it is interrupted, or write the folder of a Space."""
     if settings.output is not None:
         folder = write_space(settings)
         log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")

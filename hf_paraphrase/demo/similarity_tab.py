@@ -78,7 +78,7 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The words of a sentence, with :data:`OTHER` last if needed, and their parts of its embedding (words, dim)."""
+    """The words of a sentence, and their contributions to its embedding (words, dim); :data:`OTHER` may be last."""
 
     words: list[str]
     vectors: NDArray[np.float64]
@@ -194,7 +194,7 @@ def _style(value: float) -> str:
 
 
 def compute_word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
-    """Compute the part of each word in the embedding of a sentence."""
+    """Compute the contribution of each word to the embedding of a sentence."""
     import torch
 
     words = word_spans(text)

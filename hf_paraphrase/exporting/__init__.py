@@ -1,4 +1,4 @@
-"""Exports of sentence encoders: ONNX graphs, and weights in fewer bits.
+"""Exports sentence encoders as ONNX graphs or with quantized weights.
 
 A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export` in `run`.
 """

@@ -47,7 +47,7 @@ class TableGraph(nn.Module):
             self.register_buffer("scales", torch.from_numpy(table.scales[:, None]))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
-        """Return :data:`OUTPUTS` for int64 inputs (batch, length), as `forward` of the model gives them."""
+        """Compute :data:`OUTPUTS` from int64 inputs (batch, length), like `forward` of the model."""
         given = attention_mask != 0
         if self.config.model_type == "avg":
             states, pooled = self._average(input_ids, given)
@@ -56,7 +56,7 @@ class TableGraph(nn.Module):
         return states, pooled, pooled.clone()
 
     def _vectors(self, ids: Tensor) -> Tensor:
-        """Look up the vectors of tokens, and turns these alone into float32."""
+        """Look up the vectors of tokens, and convert only these to float32."""
         vectors = functional.embedding(ids, self.get_buffer("table")).float()
         if hasattr(self, "scales"):
             vectors = vectors * functional.embedding(ids, self.get_buffer("scales"))
@@ -93,7 +93,7 @@ class TableGraph(nn.Module):
 
 
 class ClassifierGraph(TableGraph):
-    """A `SentenceClassifier` of single sentences, whose encoder is such a model."""
+    """A `SentenceClassifier` of single sentences with an `AvgModel` or `ConcatenationModel` as encoder."""
 
     def __init__(self, model: SentenceClassifier, table: StoredMatrix) -> None:
         super().__init__(model.encoder.config, table)
@@ -141,9 +141,9 @@ def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
 
 
 def draw_probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Draw batches of token ids and attention masks (batch, length), the same ones every time.
+    """Draw batches of token ids and attention masks (batch, length) for comparisons, the same in every call.
 
-    Their sentences have from all tokens to none, with padding anywhere; one consists of unknown words.
+    The mask of a batch's first sentence is full, of its last empty, with padding anywhere; one has unknown words only.
     """
     generator = np.random.default_rng(0)
     for rows, length in _SHAPES:
@@ -156,14 +156,14 @@ def draw_probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int
 
 
 def compute_embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
-    """Compute the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
+    """Compute the embeddings of all :func:`draw_probes` with PyTorch, (sentences, dim)."""
     return np.concatenate([_with_torch(model, *batch)["pooler_output"] for batch in draw_probes(model.config)])
 
 
 def verify(model: PreTrainedModel, path: Path) -> float:
-    """Return the largest difference between a graph and the model whose weights, as rounded, it has.
+    """Return the largest difference between the outputs of a graph and of its model, which has the rounded weights.
 
-    The difference is the difference of one component of an output; one above :data:`TOLERANCE` is an error.
+    It is the maximum over all components of all outputs; a difference above :data:`TOLERANCE` is an error.
     """
     session = open_session(path)
     largest = 0.0

@@ -1,4 +1,4 @@
-"""The verb `export`: an encoder or classifier in, an ONNX graph, JSON or a folder with weights in fewer bits out."""
+"""The command `export`: writes an encoder or classifier as an ONNX graph, JSON, or a folder with quantized weights."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ExportSettings(Settings):
 
 @dataclass(frozen=True)
 class Exported:
-    """The folder that an export made, and the results of its `provenance.json`: sizes, cosines and differences."""
+    """The folder that an export made, and the results in its `provenance.json`: sizes, cosines and differences."""
 
     folder: Path
     results: dict[str, Any]
@@ -111,7 +111,7 @@ class Exported:
 
 @recipe(ExportSettings)
 def export(settings: ExportSettings) -> Exported:
-    """Write an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
+    """Export an encoder or classifier in the chosen format, and compare the export with the model."""
     source = model_folder(settings.model)
     if is_onnx_folder(source):
         remedy = "give the model that it was made from"
@@ -185,7 +185,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 def _check(
     settings: ExportSettings, source: Path, config: Any, encoder_type: str, earlier_weight: float | None
 ) -> None:
-    """Refuse what cannot be exported as the settings say."""
+    """Refuse a model that cannot be exported with these settings."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
     if settings.changes_table and encoder_type != "avg":
         problem = f"--frequency-weight and --center are for averages of one table, not for type {encoder_type}"
@@ -211,7 +211,7 @@ def _check(
 
 
 def _plain_head(source: Path, model: PreTrainedModel) -> dict[str, Any]:
-    """Return all that turns vectors of the encoder into probabilities, with the encoder's name and SHA-256."""
+    """Return labels, weights and bias of a linear head, with the encoder's name and SHA-256, for `classifier.json`."""
     config, record = model.config, read_provenance(source)["inputs"][0]
     return {
         "problem_type": config.problem_type,
@@ -341,7 +341,7 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
 
 
 def compute_cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Compute the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
+    """Compute the cosines (rows,) between corresponding rows of two matrices (rows, dim); zero rows are left out."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
     return np.minimum(products[norms > 0] / norms[norms > 0], 1.0)

@@ -27,8 +27,8 @@ def weight_tokens_by_frequency(
     Args:
         model: The average.
         tokenizer: Its tokenizer.
-        sentences: Sentences that give the relative frequencies p. They should have as many tokens of each language.
-        constant: a. Tokens that are more frequent lose more than half of their length.
+        sentences: Sentences from which the relative frequencies p are counted, with equally many tokens per language.
+        constant: a. The vector of a token with p > a loses more than half of its length.
     """
     table = model.get_parameter("embeddings")
     counts = SentenceEncoder(model, tokenizer).token_ids(sentences).counts(len(table))
@@ -37,7 +37,7 @@ def weight_tokens_by_frequency(
 
 
 def find_frequency_weight(folder: Path) -> Any:
-    """Return the constant a by which an earlier export weighted the tokens of a folder; None without one."""
+    """Return the constant a with which an earlier export weighted the tokens of a folder; None for no weights."""
     for name in (PROVENANCE, SOURCE_PROVENANCE):
         record = read_provenance(folder, name)
         settings = record.get("settings", {}) if str(record.get("command")).endswith("export") else {}
@@ -49,7 +49,7 @@ def find_frequency_weight(folder: Path) -> Any:
 
 @torch.no_grad()
 def center_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> None:
-    """Subtract the mean embedding of some sentences from every embedding of an average, in place."""
+    """Subtract the mean embedding of some sentences from every row of an average's table, which is changed."""
     vectors = SentenceEncoder(model, tokenizer).encode(list(sentences))
     # Sentences without known tokens have no embedding.
     known = vectors[vectors.any(axis=1)]

@@ -1,7 +1,7 @@
-"""Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub sends it.
+"""Publishes a folder on the Hub as one commit, by the client huggingface_hub.
 
-`pushed_files` lists and checks the files, and adapts cards and records to the Hub; `publishing` decides whether data
-may be redistributed, and sends; it has the recipe of the verb `push`.
+`pushed_files` lists and checks the files, and adapts cards and records to the Hub. `publishing` decides whether data
+may be redistributed, and sends; it has the recipe of the command `push`.
 """
 
 from __future__ import annotations

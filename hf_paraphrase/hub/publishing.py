@@ -1,4 +1,4 @@
-"""The verb `push`: publishes a folder on the Hub, a model, a data folder, or a metric as a Space.
+"""The command `push`: publishes a model, a data folder, or a metric (as a Space) on the Hub.
 
 A push is one commit, so that a reader of the branch sees the old artefact or the new one. Files that the Hub already
 has are not sent again, also after a push that was interrupted (`HfApi.create_commit`).
@@ -74,7 +74,7 @@ class PushSettings(Settings):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a push would send, what it leaves out and why, and why data among it may not be redistributed."""
+    """The files that a push would send, the files left out with reasons, and the reason against redistribution."""
 
     folder: Path
     repo_id: str
@@ -103,7 +103,7 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Push:
-    """What was planned and sent; `pushed` is None after a dry run. It prints as the URL, or as a list of the files."""
+    """A plan and its result; `pushed` is None after a dry run. It prints as the URL, or as a list of the files."""
 
     plan: Plan
     pushed: Pushed | None
@@ -152,7 +152,7 @@ def plan_push(
     repo_type: str | None = None,
     revision: str | None = None,
 ) -> Plan:
-    """Check a folder and lists what :func:`send` would send, without network or token."""
+    """Check a folder and list the files that :func:`send` would send, without network or token."""
     files, left_out = list_files(path)
     head, _ = split_card(read_card(path), Path(path) / CARD)
     kind = repo_type or detect_repo_type(path, files, head)
@@ -168,7 +168,7 @@ def plan_push(
 def explain_refusal(head: Mapping[str, Any]) -> str | None:
     """Return why the data of a card with this head may not be redistributed, as a clause; None if it may.
 
-    All licences of a card must allow it, also for changed copies: a prepared or filtered folder is one.
+    All licences of a card must allow redistribution of changed copies, such as a prepared or filtered folder.
     """
     licenses = [text.strip().lower() for text in texts(head.get("license"))]
     if not licenses:
@@ -263,7 +263,7 @@ def find_token() -> str:
 
 
 def _check_token(token: str) -> str:
-    """Refuse characters that tokens do not have: of such a header an HTTP library prints all."""
+    """Refuse characters that tokens do not have: an HTTP library would print the whole header in its error."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageError("the token has invalid characters", remedy="see HF_TOKEN, or `hf auth login`")
     return token

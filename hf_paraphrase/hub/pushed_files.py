@@ -1,7 +1,4 @@
-"""The files that a push sends, with their content on the Hub, and the checks of them.
-
-By-products are left out. A pickle or a link is refused.
-"""
+"""Lists, checks and adapts the files that a push sends; by-products are left out, a pickle or a link is refused."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ _FLAGS = r"--(?:model|classifier|encoder|source-encoder|target-encoder) "
 
 @dataclass(frozen=True)
 class PushedFile:
-    """A file to send, with its name in the repository; `content` replaces the content unless it is None."""
+    """A file to send, with its name in the repository; `content` replaces its content, None keeps it."""
 
     name: str
     path: Path

@@ -67,7 +67,7 @@ def detection_measures(
     scores, labels = _checked(predictions, references)
     order = np.argsort(-scores, kind="stable")
     ordered, hits = scores[order], labels[order].cumsum()
-    # A threshold does not separate equal scores: of these only the last can be the last one taken.
+    # A threshold does not separate equal scores, so only the last of equal scores can be the last one accepted.
     taken = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
     true_positives, count, positives = hits[taken], taken + 1, int(hits[-1])
     precision, recall = true_positives / count, true_positives / positives
@@ -104,7 +104,7 @@ def _checked(predictions: Sequence[float], references: Sequence[int]) -> tuple[n
 
 
 def _threshold(ordered: np.ndarray, taken: np.ndarray, values: np.ndarray, *, nothing: float) -> float:
-    """Find the highest threshold of the greatest value; `nothing` is the value of taking no pair."""
+    """Find the highest threshold with the maximum value; `nothing` is the value of accepting no pair."""
     best = int(np.argmax(values))
     if values[best] <= nothing:
         return float("inf")

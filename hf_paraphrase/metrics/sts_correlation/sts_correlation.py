@@ -87,7 +87,7 @@ def _checked(name: str, values: Sequence[float]) -> np.ndarray:
 
 
 def _defined(*sides: np.ndarray) -> bool:
-    """Whether no side is constant, up to rounding."""
+    """Return whether no array is constant up to rounding, so that correlations are defined."""
     return all(len(side) > 1 and np.ptp(side) > 1e-12 * max(1.0, np.abs(side).max()) for side in sides)
 
 
