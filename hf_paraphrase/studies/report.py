@@ -35,7 +35,7 @@ class ReportSettings(DeviceSettings):
 
 @dataclass(frozen=True)
 class Report:
-    """A report in the making."""
+    """A report that is being written."""
 
     artefact: Artefact
     name: str
@@ -124,9 +124,9 @@ def save_plot(figure: Any, path: Path) -> None:
 
 
 def plot_label(text: str, longest: int = 60) -> str:
-    """Make a text fit for a plot: on one line, cut where it is too long, and not taken for a formula."""
+    """Sanitize a text for a plot: one line of at most `longest` characters, without mathematical markup."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     if len(plain) > longest:
         plain = plain[: longest - 1].rstrip() + "…"
-    # Legends leave out what begins with an underscore.
+    # Legends leave out labels that begin with an underscore.
     return (" " if plain.startswith("_") else "") + plain.replace("$", "\\$")

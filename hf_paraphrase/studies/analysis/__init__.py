@@ -1,7 +1,7 @@
-"""How back-translations differ from human references (Wieting et al. 2017, tables 9 to 11).
+"""Compares back-translations with human references (Wieting et al. 2017, tables 9 to 11).
 
-Reports n-grams, repetition, and the cues of a reference classifier on a data folder of pairs, as tables
-and examples. Start with `pairs`, the command `analyze pairs`.
+It reports n-grams, repetition, and the cues of a reference classifier on a data folder of pairs, as tables and
+examples. Start with `pairs`, the command `analyze pairs`.
 """
 
 from __future__ import annotations

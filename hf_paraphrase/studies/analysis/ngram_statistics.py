@@ -32,8 +32,8 @@ PAPER = {
 class NgramOccurrences:
     """All n-grams of one order in a list of sentences.
 
-    Each occurrence has the number of its n-gram and of its sentence (occurrences,); each sentence how many of them are
-    `considered` for repetition and how many of these occurred before in it, `repeated` (sentences,).
+    For each occurrence there are the numbers of its n-gram and of its sentence (occurrences,); for each sentence, the
+    count of n-grams `considered` for repetition, and of those `repeated`, which occurred before in it (sentences,).
     """
 
     numbers: NDArray[np.int64]
@@ -64,7 +64,7 @@ class NgramOccurrences:
 def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     """Find the n-grams of lower-cased tokens of each sentence, punctuation included.
 
-    For repetition only unigrams of at least three characters count, as in the paper, and all n-grams of higher order.
+    Repetition counts unigrams of at least three characters, as in the paper, and all n-grams of higher order.
     """
     spans = TokenSpans([text.lower() for text in texts])
     numbers, starts = number_ngrams(spans, order)
@@ -86,9 +86,9 @@ def contrast_ngrams(
 ) -> list[dict[str, Any]]:
     """Compare entropy and repetition of references and translations, of both :data:`ORDERS` (table 9).
 
-    The interval, of 95 % for all contrasts together, is from the standard deviation over bootstrap replicates of the
-    pairs: a resample has fewer distinct n-grams than the sample, so percentiles would not do. `expected` is the
-    paper's sign.
+    The 95 % interval, simultaneous for all contrasts, uses the standard deviation over bootstrap replicates of the
+    pairs; percentiles would be biased, because a resample has fewer distinct n-grams than the sample. `expected` is
+    the sign of the difference in the paper.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)
@@ -119,7 +119,7 @@ def contrast_ngrams(
 
 
 def document_frequencies(texts: Iterable[str]) -> Counter[str]:
-    """Count for each lower-cased token in how many texts it occurs."""
+    """Count for each lower-cased token the texts that contain it."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(tokenize(text)))
@@ -142,7 +142,7 @@ def average_idf(texts: Sequence[str], frequencies: Mapping[str, int], documents:
 def rank_correlations(
     probabilities: NDArray[np.float64], properties: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Interval]:
-    """Correlate P(reference) (sentences,) with properties of the same sentences, in which NaN leaves one out.
+    """Correlate P(reference) (sentences,) with properties of the same sentences; sentences with NaN are left out.
 
     Spearman's rho × 100. The interval uses Fisher's transformation with the variance 1.06 / (n − 3) for ranks
     (Fieller, Hartley and Pearson 1957), of 95 % for all properties together (Bonferroni).

@@ -59,7 +59,7 @@ class PairAnalysisSettings(ReportSettings):
 
 @dataclass
 class PairSample:
-    """References, each with one translation of its list, `drawn` if one of them had several among the rows."""
+    """References, each with one of its translations; `drawn` is true if any reference had several."""
 
     references: list[str]
     translations: list[str]
@@ -130,9 +130,10 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
 
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
-    """Draw one translation of each reference; return them and how many references the classifier has seen.
+    """Draw one translation of each reference; return the sample and the number of references seen by the classifier.
 
-    A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
+    Rows with equal id and text, or without ids with equal text, are one reference. Pairs with an empty text are left
+    out.
     """
     opened = DataFolder(folder)
     names = opened.require("sentence1", "sentence2", split=settings.split).names
@@ -177,7 +178,7 @@ def ranked_examples(
     probabilities: tuple[NDArray[np.float64], NDArray[np.float64]],
     count: int,
 ) -> list[dict[str, Any]]:
-    """Take the pairs with the highest ranking (pairs,), the earlier of equals, each translation once.
+    """Return the `count` pairs with the highest `ranking` (pairs,) and distinct translations, earlier pairs first.
 
     `probabilities` are P(reference) of the references and of the translations (pairs,).
     """

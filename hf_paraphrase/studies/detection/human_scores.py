@@ -103,7 +103,7 @@ def compare_scores(scores: NDArray[np.float64], cosines: NDArray[np.float64]) ->
 
     Returns:
         `spearman` (× 100; None if all scores or all cosines are equal), and in `scores` for each score, or band of
-        scores, `pairs`, `mean`, `deviation`, and Welch's t-test against the score before; None where there is none.
+        scores, `pairs`, `mean`, `deviation`, and Welch's t-test against the next lower score; None for the lowest.
     """
     groups = banded(scores)
     rows: list[dict[str, Any]] = []
@@ -119,7 +119,7 @@ def compare_scores(scores: NDArray[np.float64], cosines: NDArray[np.float64]) ->
 
 
 def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, float]:
-    """Test whether two groups have the same mean (Welch 1947), where both have two pairs and one has a spread."""
+    """Test whether two groups, each of at least two pairs and not both constant, have equal means (Welch 1947)."""
     from scipy.stats import ttest_ind
 
     difference = {"difference": float(high.mean() - low.mean())}
@@ -132,7 +132,7 @@ def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, floa
 def correct(scores: Mapping[str, Scores]) -> int:
     """Correct the probabilities of all tests of a report together (Holm 1979); return the number of tests.
 
-    `p_holm` is the lowest level that rejects the hypothesis by Holm's procedure.
+    `p_holm` is the lowest significance level at which Holm's procedure rejects the hypothesis.
     """
     rows = [row for models in scores.values() for compared in models.values() for row in compared["scores"]]
     tests = sorted((row for row in rows if row["p"] is not None), key=lambda row: row["p"])

@@ -36,7 +36,7 @@ Lists = dict[str, list[list[Neighbour]]]
 
 @dataclass(kw_only=True)
 class ComparisonSettings(ReportSettings):
-    """What the reports on encoders share."""
+    """The settings that all reports on encoders share."""
 
     model: list[str] = setting("one or more folders of sentence encoders, which are shown side by side", path=True)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
@@ -50,7 +50,7 @@ class ComparisonSettings(ReportSettings):
 
 @dataclass(kw_only=True)
 class QuerySettings(ComparisonSettings):
-    """What the reports on some queries and the sentences of a text share."""
+    """The settings that reports on queries and the sentences of a text share."""
 
     text: list[str] = setting(
         f"the sentences to search: text files, {PLAIN_OR_COMPRESSED}, or data folders", path=True, dataset=True
@@ -99,14 +99,14 @@ class QuerySettings(ComparisonSettings):
 
 
 def distinct_names(paths: Sequence[str], kind: str) -> list[str]:
-    """Return a short name for each path; none may come twice."""
+    """Return a short name for each path; refuse repeated paths."""
     if len(set(paths)) < len(paths):
         raise UsageError(f"a {kind} is given twice", remedy="give each once")
     return short_names(paths)
 
 
 def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
-    """Give sentences that differ in case and spacing only the spelling of the first of them."""
+    """Replace sentences that differ from an earlier one in case and spacing only by the earlier spelling."""
     first: dict[int, str] = {}
     for block in blocks:
         keys = _text_keys([text or "" for text in block]).tolist()
@@ -182,9 +182,8 @@ def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
 def _means(queries: Sequence[str], lists: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
     """Average the lists of a model over the queries that have neighbours; None without any.
 
-    `shared_words` is the percentage of words that query and neighbour have in common (Jaccard): of word
-    averaging the paper says that its neighbours are "bags of synonyms" (section 4.2.1). `first` and `last` are
-    cosines.
+    `shared_words` is the percentage of words that query and neighbour have in common (Jaccard): the paper calls the
+    neighbours by word averaging "bags of synonyms" (section 4.2.1). `first` and `last` are cosines.
     """
     shared = [
         100 * _jaccard(_words_of(query), _words_of(neighbour.sentence))

@@ -140,7 +140,7 @@ def _table(queries: Sequence[str], distributions: Distributions) -> str:
         for name, statistics in models.items():
             values = [statistics["mean"], statistics["standard_deviation"]]
             values += [*(statistics["quantiles"][share] for share in ("0.5", "0.99", "0.999")), statistics["greatest"]]
-            # Not −0.000.
+            # Adding 0 turns −0 into 0.
             cells = [f"{round(value, 3) + 0.0:.3f}" for value in values]
             rows.append([plain_markdown(query, 40), name, f"{statistics['sentences']:,}", *cells])
     return format_table(header, rows)

@@ -1,7 +1,7 @@
-"""Expansion of sentences: words replaced by their definitions (Moskvichev and Steyvers, section 2.1).
+"""Expands English sentences: replaces words by their definitions (Moskvichev and Steyvers, section 2.1).
 
-English sentences go in, sentences with definitions instead of some words come out: an `Expander` takes the
-definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` has the command `expand`, too.
+An `Expander` uses the definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` also has the
+command `expand`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""English words, their parts of speech, and definitions that can replace them, inflected as the word is.
+"""English words, their parts of speech, and definitions that can replace them, inflected like the word.
 
-Moskvichev and Steyvers (Table 1) insert WordNet's phrases unchanged. Here the head of the definition takes over number
-and tense of the word where it is clear. Forms come from the tables of `lemminflect`; its models for other words, which
+Moskvichev and Steyvers (Table 1) insert WordNet's phrases unchanged. Here the head of the definition, if it is clear,
+gets the number and tense of the word. Forms come from the tables of `lemminflect`; its models for other words, which
 are pickles, are never opened.
 """
 
@@ -20,7 +20,7 @@ _END = r"(?![^\W_])"
 _CLITIC = rf"['’](?:s|re|ve|ll|d|m){_END}"
 _SPECIAL = r"/@\\_#=<>|~^*"
 _WORD = re.compile(
-    # An address, a name of a file, a mark-up tag: one word, which no dictionary has.
+    # A URL, a file name or a markup tag: one word, which no dictionary has.
     rf"([^\s{_SPECIAL}]{{0,64}}[{_SPECIAL}]\S*"
     rf"|n['’]t{_END}|{_CLITIC}"
     rf"|[^\W_]{{1,32}}?(?=n['’]t{_END})"
@@ -33,13 +33,13 @@ _NEW_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*\s|[\"“„«(\[]\s*$|\n")
 def split_words(sentence: str) -> list[str]:
     """Split a sentence into alternating gaps and words; the words have odd indices.
 
-    Clitics are words of their own, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
+    Clitics are separate words, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
     """
     return _WORD.split(sentence)
 
 
 def begins_sentence(between: str) -> bool:
-    """Return whether a capital may be due to the position: after a full stop, a colon or an opening quote."""
+    """Return whether a word after the gap `between` may begin a sentence: after a full stop, a colon or a quote."""
     return bool(_NEW_SENTENCE.search(between))
 
 
@@ -71,13 +71,13 @@ STOP_WORDS = frozenset(_CLOSED_CLASSES.split())
 class PartOfSpeechTagger:
     """The tagger of the package `denckring-en-pos`, for sentences without their punctuation.
 
-    It is an averaged perceptron trained on the English Web Treebank. Tags are such as `NOUN|-` or `VERB|Fin`: a
-    universal part of speech, and of verbs the form.
+    It is an averaged perceptron trained on the English Web Treebank. A tag, such as `NOUN|-` or `VERB|Fin`, is a
+    universal part of speech and the form of a verb.
     """
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        # Sentences come back in the next epoch or variant.
+        # Sentences are tagged again in the next epoch or variant.
         self._tag: Callable[[tuple[str, ...]], list[str]] = lru_cache(maxsize=1 << 16)(model.tag)
 
     @classmethod
@@ -88,7 +88,7 @@ class PartOfSpeechTagger:
         return cls(tagger())
 
     def __contains__(self, word: str) -> bool:
-        """Return whether the model was trained on a word, given in lower case."""
+        """Return whether the model was trained on a lower-case word."""
         return word in self._model.vocabulary
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -111,9 +111,9 @@ _BEFORE_HEAD = frozenset(["ADJ", "ADV", "NUM", "PROPN"])
 
 
 class Definition(NamedTuple):
-    """A definition that can replace a word of some form (a tag of the Penn Treebank).
+    """A definition that can replace a word in the given form (a tag of the Penn Treebank).
 
-    The text is inflected as the word was. Its leading article is kept separately; there is none for a plural.
+    The text is inflected like the word. Its leading article is stored separately; it is empty for a plural.
     """
 
     text: str
@@ -124,7 +124,7 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of words by their form and label; each is made once.
 
-    A word has the first clause of the definition of its most frequent sense that is no name (`March`).
+    The definition is the first clause for the most frequent sense of the word, names (`March`) excluded.
 
     Args:
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
@@ -172,7 +172,7 @@ def clean_definition(gloss: str, *, whole: bool = False) -> str:
 
 
 def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definition:
-    """Inflect a definition as a word is inflected, and remove its article."""
+    """Inflect a definition like the analyzed word, and separate its article."""
     words = parts[1::2]
     between = parts[0::2]
     article = ""
@@ -213,7 +213,7 @@ def _conjugated(words: list[str], labels: list[str], form: str) -> list[str]:
 
 
 class Analysis(NamedTuple):
-    """What a word is a form of: the lemma, WordNet's letter for its part of speech, and the tag of the Penn Treebank.
+    """The analysis of a word: its lemma, WordNet's letter for its part of speech, and its tag of the Penn Treebank.
 
     VBP, the finite base form, is also the form of an imperative.
     """
@@ -224,9 +224,9 @@ class Analysis(NamedTuple):
 
 
 def analyse(word: str, label: str, wordnet: WordNet) -> Analysis | None:
-    """Find the lemma of a lower-case word that has definitions, and its form; None if there is none.
+    """Find the form of a lower-case word and its lemma in WordNet; None if WordNet has none.
 
-    The label is a universal part of speech and of verbs the form: `NOUN|-`, `VERB|Part`.
+    The label is a universal part of speech and the form of a verb: `NOUN|-`, `VERB|Part`.
     """
     upos, _, verb_form = label.partition("|")
     pos = POS_OF.get(upos)
@@ -264,7 +264,7 @@ def _all(lemma: str, form: str, regular: str) -> tuple[str, ...]:
 
 @cache
 def inflected(lemma: str, form: str) -> str | None:
-    """Return a form (NNS, VBZ, VBD and the like) of a lemma, None if the tables do not have it."""
+    """Return a form (NNS, VBZ, VBD, …) of a lemma; None if the tables do not have it."""
     if form in {"NN", "VB", "JJ", "RB"}:
         return lemma
     if irregular := _FORMS.get((lemma, form)):
@@ -280,7 +280,7 @@ def is_verb(word: str) -> bool:
 
 
 def a_or_an(following: str) -> str:
-    """Return the indefinite article before a text, by the sound with which it begins as far as letters show it."""
+    """Return the indefinite article before a text, by its initial sound as estimated from its letters."""
     word = following.lstrip("'\"“(").lower()
     if word.startswith(_AN) or word.startswith(_AN_ANYWAY):
         return "an"

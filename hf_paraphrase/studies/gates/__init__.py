@@ -1,7 +1,7 @@
-"""What the gates of a GRAN let into the sentence (Gimpel et al., "Analyzing GRAN Gates").
+"""Analyzes the gates of a GRAN (Gimpel et al., "Analyzing GRAN Gates").
 
-An encoder and texts go in, plain or tagged; means of its gates by part of speech, dependency label and word, and
-pictures of sentences come out. Start with `analysis`, the command `analyze gates`.
+The input is an encoder and plain or tagged texts; the output are means of its gates by part of speech, dependency
+label and word, and pictures of sentences. Start with `analysis`, the command `analyze gates`.
 """
 
 from __future__ import annotations

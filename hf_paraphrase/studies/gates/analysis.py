@@ -1,4 +1,4 @@
-"""The command `analyze gates`: a GRAN and a text in, a report with tables and pictures out (Gimpel et al.)."""
+"""The command `analyze gates`: reports the gates of a GRAN for the words of a text, with tables and pictures."""
 
 from __future__ import annotations
 
@@ -162,8 +162,9 @@ def _plain(encoder: SentenceEncoder, path: str) -> Iterator[LabelledSentence]:
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Compare a ranking with the paper's lists; None unless each list has a label that occurs.
 
-    `in_order` is the percentage of pairs of one label from each list in which the first has the higher gate;
-    `in_order_by_norm` the same by the norm of the gated vector. The verdict on one encoder is never decided.
+    Over all pairs of a label from the paper's high list and a label from its low list, `in_order` is the percentage in
+    which the former has the higher gate, and `in_order_by_norm` the higher norm of the gated vector. The verdict on a
+    single encoder is always undecided.
     """
     by_name = {row["name"]: row for row in rows}
     high, low = ([by_name[name] for name in names.split() if name in by_name] for names in _PAPER[kind])

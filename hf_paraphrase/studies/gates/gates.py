@@ -1,8 +1,7 @@
-"""What the gates of a GRAN let through: the mean activation of the gate vector of every word (Gimpel et al.).
+"""The activation of a GRAN's gates: the mean of the gate vector of every word (Gimpel et al.).
 
-The slides rank parts of speech and dependency labels by the gates and do not say how a gate vector becomes a number.
-Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the fraction
-of a word vector that enters the sentence.
+The slides rank parts of speech and dependency labels by the gates, without a definition of the number for a gate
+vector. Here it is the mean of the components, between 0 and 1: the fraction of a word vector that enters the sentence.
 
 Labels of words come from files of two layouts: `word/TAG word/TAG …`, one sentence per line, and CoNLL-U
 (https://universaldependencies.org/format.html), whose tag is the language's own (XPOS) where there is one, else
@@ -37,7 +36,7 @@ _CONLLU_FIELDS = 10
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence, where its words begin and end, and their labels of each kind, as :data:`TAG`."""
+    """A sentence, the spans of its words, and the labels of the words by kind, such as :data:`TAG`."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -54,7 +53,7 @@ class LabelledSentence:
 
     @property
     def words(self) -> list[str]:
-        """The words as they are in the text."""
+        """The words as spelt in the text."""
         return [self.text[start:end] for start, end in self.spans]
 
 
@@ -98,11 +97,11 @@ def _conllu(rows: Sequence[Sequence[str]]) -> LabelledSentence:
 
 
 class WordGate(NamedTuple):
-    """What the gates do with a word of a text.
+    """The gate activation of a word of a text.
 
-    Gate (over components) and norm (of a_t = x_t * gate_t) are means over the pieces of the word, as is its gate
-    vector, `components` (hidden_size,), which is None where only means are asked for. A word is in the vocabulary
-    unless one of its pieces is the unknown token; `sentence` is the index of its sentence.
+    `gate` (the mean over components) and `norm` (of a_t = x_t * gate_t) are means over the pieces of the word, and so
+    is the gate vector `components` (hidden_size,), None unless requested. A word is in the vocabulary unless one of
+    its pieces is the unknown token; `sentence` is the index of its sentence.
     """
 
     word: str
@@ -123,7 +122,7 @@ def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
 
 
 def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[LabelledSentence]:
-    """Split texts into the words that the encoder's own tokenizer sees, before it cuts them into pieces.
+    """Split texts into the words of the encoder's tokenizer, before their division into pieces.
 
     Texts without any word are left out.
     """
@@ -217,11 +216,11 @@ def _pieces_of(
 def gate_table(
     words: Sequence[WordGate], groups: Sequence[str | None], *, min_count: int, seed: int, replicates: int = REPLICATES
 ) -> list[dict[str, Any]]:
-    """Compute the means of groups of words that are frequent enough, the highest gate first.
+    """Compute the means of groups with at least `min_count` words, the highest gate first.
 
-    `low` to `high` are the central 95 % of replicates in which the sentences are drawn again with replacement (the
-    cluster bootstrap; Efron and Tibshirani 1993, chapter 8), as words of one sentence are not independent draws;
-    `norm_of_a` is the mean norm of the gated vectors. A word whose group is None is in no group.
+    `low` to `high` are the central 95 % of replicates in which sentences are resampled with replacement (the cluster
+    bootstrap; Efron and Tibshirani 1993, chapter 8), because words of one sentence are not independent; `norm_of_a` is
+    the mean norm of the gated vectors. A word whose group is None is in no group.
     """
     counts = Counter(groups)
     grouped = [(name, word) for name, word in zip(groups, words, strict=True) if name and counts[name] >= min_count]

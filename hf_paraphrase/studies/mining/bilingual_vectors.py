@@ -27,12 +27,12 @@ _NOISE_WORDS = 256
 class BilingualVectors(nn.Module):
     """The vectors of two languages, with the objective of Gouws et al. (2015), equations 4 and 5.
 
-    The objective is skip-gram with negative sampling on each side, plus `aligned_weight` times the squared distance
-    between the mean word vectors of both sentences of a pair. The means are over all words, because mining sums all
-    word vectors (Grégoire and Langlais 2017, equation 3). Subsampling is for skip-gram alone.
+    The objective is skip-gram with negative sampling in each language, plus `aligned_weight` times the squared
+    distance between the mean word vectors of both sentences of a pair. The means are over all words, because mining
+    sums all word vectors (Grégoire and Langlais 2017, equation 3). Subsampling applies to skip-gram only.
 
     Args:
-        counts: How often each word occurs, for each side (vocabulary,).
+        counts: The count of each word, for each language (vocabulary,).
         aligned_weight: λ.
     """
 
@@ -54,7 +54,7 @@ class BilingualVectors(nn.Module):
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
         """Compute the objective per pair of a batch of :class:`BilingualTrainer`; `pairs` has a zero for each pair.
 
-        The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
+        The inputs have for each language the concatenated `words` of all sentences, the `offsets` of the sentences,
         and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
         """
         objectives, means, filled = [], [], []
@@ -110,9 +110,9 @@ def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window:
 
 
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
-    """Compute the probability to keep an occurrence of each word (vocabulary,), as word2vec's program does.
+    """Compute the probability √(t/f) + t/f, at most 1, of keeping each occurrence of a word (vocabulary,).
 
-    With f the relative frequency of the word, it is √(t/f) + t/f, at most 1.
+    f is the relative frequency of the word and t the `threshold`, as in the program word2vec.
     """
     if not threshold:
         return np.ones(len(counts))
@@ -150,7 +150,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         super().__init__(model, args, batches, self._collate, dev_size=None)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
-        """Make a batch: draws the words to keep, the reach of windows and the noise words."""
+        """Make a batch: draw the words to keep, the reach of windows and the noise words."""
         rows = np.array([number for _, number in items], np.int64)
         generator = np.random.default_rng([self.args.seed, *items[0]])
         batch: dict[str, NDArray[Any]] = {"pairs": np.zeros(len(rows), np.int64)}

@@ -1,4 +1,4 @@
-"""The command `prepare comparable`: makes a mining task like BUCC 2017 and a training bitext from prepared bitexts.
+"""The command `prepare comparable`: makes a mining task like BUCC 2017, and a training bitext, from prepared bitexts.
 
 The shared task (Zweigenbaum, Sharoff and Rapp 2017, section 3) plants sentence pairs of a parallel corpus in two
 monolingual corpora. Here single sentences of the bitext fill the collections instead. Rows that share a normalized
@@ -129,7 +129,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
 
 
 def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
-    """Assign numbers to the connected components of rows that share a normalized sentence on either side (rows,)."""
+    """Assign numbers to the components of rows that share a normalized source or target (rows,)."""
     keys = np.concatenate([draw_keys(source), draw_keys(target)])
     _, nodes = np.unique(keys, return_inverse=True)
     return number_components(*nodes.reshape(2, -1))
@@ -142,7 +142,7 @@ def _draw(
     settings: ComparableSettings,
     random: np.random.Generator,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
-    """Draw a part from the first rows; return also the used and the remaining rows."""
+    """Draw a part of the task from the first rows of `chosen`; return it, the used rows, and the remaining rows."""
     planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
@@ -182,14 +182,14 @@ def _draw(
 def _like_any(
     normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], *, earlier: bool = False
 ) -> NDArray[np.bool_]:
-    """Return which sentences (rows,) are near-duplicates of any in `others`, or of any `earlier` in the list."""
+    """Return which sentences (rows,) are near-duplicates of one in `others`, or with `earlier` of a previous row."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     order, queries = _by_length(normal, rows)
     other_order, references = _by_length(normal, others)
     lengths, alike = list(map(len, references)), np.zeros(len(rows), bool)
-    # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
+    # Sentences of very different lengths need no comparison, so sentences of similar length are processed together.
     for start in range(0, len(queries), _ROWS_AT_A_TIME):
         block, positions = queries[start : start + _ROWS_AT_A_TIME], order[start : start + _ROWS_AT_A_TIME]
         ends = NEAR_DUPLICATE * len(block[0]), len(block[-1]) / NEAR_DUPLICATE + 1

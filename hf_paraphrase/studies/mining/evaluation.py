@@ -106,7 +106,7 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
 
 
 def _named(folders: Sequence[str]) -> dict[str, str]:
-    """Return folders by the names of their rows."""
+    """Return folders by the names of their table rows."""
     return dict(zip(short_names(folders), folders, strict=True)) if folders else {}
 
 
@@ -136,7 +136,7 @@ def _study(
     scores = [_scores(run, classifiers) for run in runs]
     together = [f"{one} × {other} ratio margin" for one in classifiers for other in runs[0].vectors]
     alone = [name for name in scores[0] if name not in together]
-    # The set-up of the paper first, then the parts of the repair, alone and together.
+    # The settings of the paper first, then each change to them alone, then all together.
     ways = [(name, False, True) for name in classifiers]
     ways += [(name, one_to_one, False) for one_to_one in (False, True) for name in alone]
     for name, one_to_one, is_fixed in [*ways, *((name, True, False) for name in together)]:
@@ -175,9 +175,9 @@ def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
 
 
 def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Find the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
+    """Find the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for any lower rank.
 
-    A sentence without a vector has no candidates and is no candidate.
+    Sentences without a vector are no candidates and have none.
     """
     rows, query_rows = np.unique(gold[:, 0], return_inverse=True)
     target_rows, _ = find_nearest(source[rows], target, _SIZES[-1], skip_zero=True)

@@ -43,7 +43,7 @@ def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
 def word_level_tokenizers(
     texts: Mapping[str, pa.Table], *, min_frequency: int, digits: str = "keep"
 ) -> list[PreTrainedTokenizerFast]:
-    """Build word-level tokenizers of both languages, in lower case; punctuation marks are words, apostrophes too."""
+    """Build lower-casing word-level tokenizers of both languages; punctuation marks, apostrophes too, are words."""
     style: dict[str, Any] = {"contractions": False, "lower_case": True, "digits": digits}
     sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in SIDES)
     return [
@@ -54,7 +54,7 @@ def word_level_tokenizers(
 
 @dataclass
 class Side:
-    """The distinct sentences of one language; the first `trained` ones are from training pairs.
+    """The distinct sentences of one language; the first `trained` sentences are from training pairs.
 
     Sentences that differ only in case, punctuation and spaces have equal numbers in `groups` (sentences,).
     """
@@ -67,7 +67,7 @@ class Side:
 
 @dataclass
 class ParallelExamples:
-    """Parallel sentences to learn from and to choose the epoch on.
+    """Parallel sentences for training and for the choice of the epoch.
 
     Attributes:
         pairs: For each split the numbers of the source and the target sentence of each pair (pairs, 2).
@@ -85,7 +85,7 @@ class ParallelExamples:
 
     @classmethod
     def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
-        """Tokenize a bitext and drop pairs with a side without words."""
+        """Tokenize a bitext and drop pairs in which a sentence has no words."""
         (source, source_numbers), (target, target_numbers) = (
             _side({split: table[side] for split, table in texts.items()}, tokenizer)
             for side, tokenizer in zip(SIDES, tokenizers, strict=True)
@@ -115,7 +115,7 @@ class ParallelExamples:
 def _side(
     texts: Mapping[str, pa.ChunkedArray], tokenizer: PreTrainedTokenizerFast
 ) -> tuple[Side, dict[str, NDArray[np.int64]]]:
-    """Return the distinct sentences, and their number in each row of each split."""
+    """Return the distinct sentences, and for each split the sentence number of each row."""
     every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
     encoded = every.dictionary_encode()
     indices = encoded.indices.to_numpy().astype(np.int64)
@@ -132,11 +132,11 @@ def _side(
 
 
 class NegativeDraw:
-    """Draw target sentences that are not translations of given source sentences.
+    """Draws target sentences that are not translations of given source sentences.
 
-    Random negatives are targets in the batch, which are encoded already, and if necessary targets of all training
-    data. Batches are random, so this equals the paper's "randomly selecting" (section 2.1). With n-best lists most
-    negatives come from the list of the source sentence, as sections 4.3 and 5 propose.
+    Random negatives are targets in the batch, which are encoded anyway, and if necessary targets of all training data.
+    Batches are random, so this equals the paper's "randomly selecting" (section 2.1). With `candidates` most negatives
+    come from the candidates of the source sentence, as sections 4.3 and 5 propose.
 
     Args:
         candidates: Numbers of the most similar targets of each source (sources, n), padded with :data:`NOTHING`; None
@@ -192,7 +192,7 @@ class NegativeDraw:
 
 @dataclass(kw_only=True)
 class ParallelTextSettings(TrainingRunSettings):
-    """The bitext and the vocabulary of a training on parallel sentences."""
+    """The settings of the bitext and the vocabularies of a training on parallel sentences."""
 
     bitext: str = setting("bitext folder, with the split train and perhaps validation", path=True, dataset=True)
     digits: str = setting("digits in the tokenizers: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS)

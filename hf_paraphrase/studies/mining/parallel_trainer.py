@@ -24,8 +24,8 @@ _DEV_DRAW = 1 << 32
 class ParallelBatches(Examples):
     """Parallel pairs and their negatives (Grégoire & Langlais 2017, sections 2.1 and 3.2).
 
-    An epoch has every parallel pair once. With a validation part the epoch with the best F1 over all thresholds is
-    kept, otherwise the last epoch.
+    An epoch has every parallel pair once. The weights of the last epoch are kept, or with a validation part of the
+    epoch with the best F1 over all thresholds.
 
     Attributes:
         dev: The sentence numbers of the labelled dev pairs and their labels; None without a validation part.
@@ -44,7 +44,7 @@ class ParallelBatches(Examples):
         return len(self.examples.pairs[TRAIN])
 
     def pairs_per_batch(self, batch_size: int) -> int:
-        """Return the number of parallel pairs in a batch of so many labelled pairs, negatives included."""
+        """Return the number of parallel pairs in a batch of `batch_size` labelled pairs, negatives included."""
         return max(1, batch_size // (1 + self.draw.negatives))
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:

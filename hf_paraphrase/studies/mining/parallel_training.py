@@ -104,7 +104,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     if VALIDATION not in examples.pairs:
         log("no split validation: the last epoch will be kept")
     candidates = None if encoders is None else hard_candidates(examples, *encoders, N_BEST)
-    # Free the memory of the word vectors.
+    # Frees the memory of the word vectors.
     del encoders
     model = _model(settings, languages, tokenizers, examples)
     # "To a value of 5": the norm over all parameters, as in the authors' later code.
@@ -155,10 +155,10 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
 def hard_candidates(
     examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
-    """Find the likeliest training targets of each source by the filter of Grégoire and Langlais 2017, section 2.2.
+    """Find the nearest training targets of each source, the filter of Grégoire and Langlais (2017, section 2.2).
 
-    They are the n best by cosine of all targets of the training pairs (sources, at most n), without known
-    translations; :data:`NOTHING` where there are fewer.
+    They are the n targets of training pairs with the highest cosine (sources, at most n), known translations excluded;
+    padded with :data:`NOTHING`.
     """
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())

@@ -1,4 +1,4 @@
-"""The denoising autoencoder: sentences tokenised once, batches with noise, and the Trainer of transformers."""
+"""Trains the denoising autoencoder: tokenized sentences, batches with noise, and the Trainer of transformers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEV_EPOCH = 1 << 32
 
 @dataclass
 class SdaeSentences:
-    """Token ids of sentences, int32, and their text, which is empty if it was not kept."""
+    """Token ids of sentences, int32, and their texts, empty unless `keep_text` is set."""
 
     tokens: TokenIds
     texts: list[str]
@@ -63,7 +63,7 @@ def encode_sentences(
     max_words: int,
     keep_text: bool = False,
 ) -> tuple[SdaeSentences, int]:
-    """Tokenize sentences, and counts how many are left out: repeated, too short or too long."""
+    """Tokenize sentences; leave out repeated, too short and too long ones, and return their number too."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     seen: set[int] = set()
@@ -89,8 +89,8 @@ def encode_sentences(
 class WordNoise:
     """The noise N(S | p_o, p_x) of Hill, Cho and Korhonen (2016), section 2, over the words of a sentence.
 
-    Each word is deleted independently with the probability `drop`; then each of the bigrams that do not
-    overlap (words 1 and 2, 3 and 4, …) is swapped with the probability `swap`. One word at least is kept.
+    Each word is deleted independently with the probability `drop`; then each of the non-overlapping bigrams (words 1
+    and 2, 3 and 4, …) is swapped with the probability `swap`. At least one word remains.
     """
 
     drop: float
@@ -109,12 +109,11 @@ class WordNoise:
 
 
 class SdaeCollator:
-    """Make batches: the noisy input and the original to reconstruct.
+    """Makes batches: the noisy input and the original to reconstruct.
 
-    Noise depends on seed, epoch and sentence alone. With an expander (Moskvichev & Steyvers, section 2.1) either the
-    expanded
-    sentence gets the noise of words, or, for the regulariser, original and expanded sentence without noise follow in
-    the batch.
+    Noise depends on seed, epoch and sentence alone. With an expander (Moskvichev & Steyvers, section 2.1) either noise
+    is applied to the expanded sentence, or, for the regulariser, the batch also has the original and the expanded
+    sentences without noise.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class SdaeCollator:
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
-        """Expand sentences and tokenize them; one that comes out without words stays as it was."""
+        """Expand sentences and tokenize them; a sentence that would have no words is not expanded."""
         assert self.expander is not None
         texts = [self.sentences.texts[index] for _, index in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)
@@ -175,12 +174,11 @@ class SdaeCollator:
 
 
 class SdaeTrainer(EpochTrainer):
-    """Train a denoising autoencoder for a number of updates; the last weights are kept.
+    """Trains a denoising autoencoder for a number of updates; the last weights are kept.
 
-    The loss is the reconstruction loss (the sum over a sentence, the mean over the sentences). Where batches hold
-    originals and expansions, λ · mean(1 - cos(original, expanded)) is added (Moskvichev & Steyvers, section 2.1,
-    which does not
-    say what λ is). Order and noise depend on the seed and the epoch alone.
+    The loss is the reconstruction loss (the sum over a sentence, the mean over the sentences). If batches have
+    originals and expansions, λ · mean(1 - cos(original, expanded)) is added (Moskvichev & Steyvers, section 2.1, which
+    gives no value of λ). Order and noise depend on the seed and the epoch alone.
     """
 
     criterion = "loss"
@@ -206,7 +204,7 @@ class SdaeTrainer(EpochTrainer):
         self.add_callback(LastStep())
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Train; a checkpoint after the last update is only opened, where the Trainer would make one more."""
+        """Train, or only load a checkpoint after the last update, from which the Trainer would make one more."""
         state = finished_state(resume_from_checkpoint)
         if state is not None:
             self._load_from_checkpoint(resume_from_checkpoint)
@@ -215,7 +213,7 @@ class SdaeTrainer(EpochTrainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Return the reconstruction loss, with the compositionality loss where there are expansions."""
+        """Return the reconstruction loss, plus the compositionality loss of a batch with expansions."""
         loss = super().loss_of(output, model, inputs)
         compared = output.pooler_output[len(inputs["labels"]) :]
         if len(compared):
@@ -224,7 +222,7 @@ class SdaeTrainer(EpochTrainer):
 
     @torch.no_grad()
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Measure the reconstruction loss on the dev sentences, in nats a word (the end counts as one)."""
+        """Measure the reconstruction loss on the dev sentences, in nats per word (the end counts as one)."""
         model = self.accelerator.unwrap_model(self.model)
         training = model.training
         model.eval()

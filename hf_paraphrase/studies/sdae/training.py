@@ -1,4 +1,4 @@
-"""The command `train-sdae`: plain text in, a sentence encoder that was trained by denoising out."""
+"""The command `train-sdae`: trains a sentence encoder on plain text by denoising."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _SPECIAL_TOKENS = 2
 class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
 
-    A GRU reads a noisy sentence, and its last state is the sentence embedding; a second GRU
-    reconstructs the original sentence. The result is a sentence encoder, which `encode`, `evaluate` and others open.
+    A GRU reads a noisy sentence, and its last state is the sentence embedding; a second GRU reconstructs the original
+    sentence. The result is a sentence encoder, which `encode`, `evaluate` and others open.
     """
 
     text: list[str] = setting(f"text files, one sentence per line, {PLAIN_OR_COMPRESSED}", [], path=True)
@@ -267,7 +267,7 @@ def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSenten
 def _model(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, train: SdaeSentences
 ) -> tuple[PreTrainedModel, Any]:
-    """Make the model with its initial vectors; return it and how many words have one (None without vectors)."""
+    """Make the model with its initial vectors; return it and the coverage of the vectors (None without vectors)."""
     from transformers import set_seed
 
     from ...models.configurations import SdaeConfig
