@@ -174,7 +174,7 @@ def predict(
     threshold: float = 0.5,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Apply a model of `train-supervised` to a split of a data folder, and compare where there are right answers."""
+    """Apply a model of `train-supervised` to a split of a data folder, and score it on rows with classes or scores."""
 
 def train_classifier(
     *,
@@ -336,7 +336,7 @@ def launch_demo(
     output: _Path | None = None,
     overwrite: bool = False,
 ) -> Path | None:
-    """Open the page and serves it until it is interrupted, or writes the folder of a Space."""
+    """Open the demo and serve it until it is interrupted, or write the folder of a Space."""
 
 def distill(
     *,
@@ -538,7 +538,7 @@ def export(
     center: bool = False,
     overwrite: bool = False,
 ) -> Exported:
-    """Write an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
+    """Export an encoder or classifier in the chosen format, and compare the export with the model."""
 
 def filter(
     *,
@@ -765,7 +765,7 @@ def serve(
     writable: bool = False,
     allowed_host: str | Sequence[str] = ...,
 ) -> None:
-    """Answer requests over HTTP until it is interrupted."""
+    """Answer requests over HTTP until the process is interrupted."""
 
 def analyze_pairs(
     *,
@@ -1016,7 +1016,7 @@ def back_translate(
     max_sentences: int | None = None,
     shard_size: int = 1000,
 ) -> DataFolder:
-    """Translate the source side of a bitext, and save the n-best lists as paraphrases of its target side."""
+    """Translate the sources of a bitext, and save the n-best lists as paraphrases of its targets."""
 
 def evaluate_nmt(
     *,
@@ -1044,7 +1044,7 @@ def evaluate_nmt(
     overwrite: bool = False,
     update_card: bool = False,
 ) -> EvaluatedTranslation:
-    """Translate the source side of a bitext, and measure BLEU, chrF2 and TER against the target side."""
+    """Translate the sources of a bitext, and measure BLEU, chrF2 and TER against the targets."""
 
 def lexical_table(
     *,

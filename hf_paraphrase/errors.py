@@ -1,4 +1,4 @@
-"""Errors of the user's input or machine: one line on the command line, and exit code 2."""
+"""Errors in the user's input or machine, which the command line reports in one line with exit code 2."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CODE_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
-    """List the valid names for a remedy, after a suggestion if one of them is similar to the given name."""
+    """Return a remedy that lists the valid names, and first suggests a name similar to the given one, if any."""
     listed = list(names)
     near = difflib.get_close_matches(str(given), listed, 1)
     return f"did you mean {near[0]}? One of {', '.join(listed)}" if near else f"one of {', '.join(listed)}"
@@ -67,7 +67,7 @@ class HfParaphraseError(Exception):
 
 
 class UsageError(HfParaphraseError, ValueError):
-    """The command line or a configuration file asks for something that does not exist or does not fit together."""
+    """An option on the command line or in a configuration file does not exist, or conflicts with another."""
 
 
 class InputError(HfParaphraseError):
@@ -75,7 +75,7 @@ class InputError(HfParaphraseError):
 
 
 class OutputError(HfParaphraseError):
-    """An output is in the way, incomplete, or cannot be written."""
+    """An output exists already, is incomplete, or cannot be written."""
 
 
 class ModelError(HfParaphraseError):
@@ -101,7 +101,7 @@ def missing_package(module: str) -> UsageError:
 
 
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
-    """Explain a missing package, a full disk, too little memory or an unusable name, perhaps the cause of another."""
+    """Explain an error, or one of its causes: a missing package, a full disk, too little memory, an unusable name."""
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("hf_paraphrase"):
         return missing_package(error.name)
     seen: list[BaseException] = []

@@ -1,7 +1,7 @@
 """Inputs that are not files or folders: pipes, tables and models in memory, and datasets on the Hub.
 
-A temporary folder stands for each of them. The folder of a pipe or a model holds a copy. The folder of rows in memory
-or on the Hub only describes them; `hf_paraphrase.data.rows` reads the rows themselves.
+Each is represented by a temporary folder. The folder of a pipe or a model contains a copy. The folder of rows in
+memory or on the Hub only describes them; `hf_paraphrase.data.rows` reads the rows themselves.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
 
 
 def _is_rows(value: Any) -> bool:
-    """Return whether a value holds rows: a table of any library, dictionaries, or splits of them."""
+    """Return whether a value contains rows: a table of any library, dictionaries, or a mapping from splits to them."""
     if isinstance(value, list):
         return bool(value) and isinstance(value[0], Mapping) and not hasattr(value[0], "num_rows")
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack) -> str:
-    """Make a folder that stands for rows; the record of an artefact hashes their description in it."""
+    """Make a folder with a description of rows, whose hash the record of an artefact includes."""
     folder = stack.enter_context(temporary_folder()) / name
     folder.mkdir()
     (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")
@@ -90,7 +90,7 @@ def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack)
 
 
 def _describe_rows(value: Any) -> dict[str, Any]:
-    """Return the kind of rows, and the hash of rows in memory or in files."""
+    """Describe rows: their type, and the hash of rows in memory or in files."""
     if isinstance(value, Mapping):
         return {str(split): _describe_rows(rows) for split, rows in value.items()}
     about: dict[str, Any] = {"type": type(value).__name__}
@@ -105,7 +105,7 @@ def _describe_rows(value: Any) -> dict[str, Any]:
 
 
 def _plain_rows(value: Any, start: int, stop: int) -> Any:
-    """Return rows as lists and dictionaries, which have one spelling."""
+    """Convert rows to lists and dictionaries, whose JSON is the same for all libraries."""
     if hasattr(value, "with_format"):
         return value.with_format("arrow")[start:stop].to_pylist()
     if hasattr(value, "iloc"):
@@ -115,13 +115,13 @@ def _plain_rows(value: Any, start: int, stop: int) -> Any:
 
 
 def _stand_in_for_dataset(name: str, dataset: HubDataset, stack: ExitStack) -> str:
-    """Make the folder that stands for a dataset on the Hub, with the metadata that cards inherit."""
+    """Make the folder that represents a dataset on the Hub, with the metadata that cards inherit."""
     import huggingface_hub
 
     if made := [folder for folder, given in INPUT_COPIES.items() if given == name and folder in OBJECTS]:
         return made[0]
     card: dict[str, Any] = {}
-    with suppress(Exception):  # no network, or no card; the reading says what is wrong
+    with suppress(Exception):  # no network, or no card; reading the rows raises an error that names the problem
         snapshot = dataset.snapshot()
         # The rows that are read are those of the recorded commit.
         dataset = dataset._replace(revision=snapshot.name)
@@ -162,7 +162,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 class UnreachableError(InputError):
-    """Neither the Hub nor its cache gives a dataset."""
+    """A dataset is not in the cache, and the Hub cannot be reached."""
 
 
 class HubDataset(NamedTuple):
@@ -173,11 +173,11 @@ class HubDataset(NamedTuple):
     revision: str | None = None
 
     def snapshot(self) -> Path:
-        """Return the folder of the commit in the cache of the Hub's client, fetched only as far as the card.
+        """Return the folder of the commit in the cache of the Hub's client; only the card is downloaded.
 
         Raises:
-            UnreachableError: If the Hub cannot be reached, and the cache does not have the dataset.
-            InputError: If there is no such dataset or revision.
+            UnreachableError: The Hub cannot be reached, and the cache does not have the dataset.
+            InputError: The dataset or the revision does not exist.
         """
         import huggingface_hub
         from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
@@ -216,9 +216,9 @@ def _bar_that_shows_nothing() -> type[Any]:
 
 
 def dataset_of(name: str | os.PathLike[str]) -> HubDataset | None:
-    """Split `owner/name`, `owner/name@revision` or `owner/name/subset`; None for what exists, and other names.
+    """Parse the dataset `owner/name`, `owner/name@revision` or `owner/name/subset`; None for existing or other paths.
 
-    The URL `hf://datasets/owner/name` is the same; one of a file or folder in a repository is none.
+    The URL `hf://datasets/owner/name` is accepted too, but not the URL of a file or folder in a repository.
     """
     if not isinstance(name, str) or (match := _DATASET.fullmatch(name.removeprefix(_HUB))) is None:
         return None
@@ -232,7 +232,7 @@ def dataset_of(name: str | os.PathLike[str]) -> HubDataset | None:
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Split `owner/name` or `owner/name/inner` into the name of a repository and the rest; None for what exists."""
+    """Split `owner/name` or `owner/name/inner` into the repository and the rest; None for an existing path."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")

@@ -1,4 +1,4 @@
-"""Messages to the user: log records, and texts without credentials and control characters.
+"""Messages to the user, from which credentials and control characters are removed.
 
 File names, sentences and messages of libraries may contain both. The logger, the printed results and the errors of
 the package remove them.
@@ -45,7 +45,7 @@ def without_secrets(text: str) -> str:
 
 
 def as_given(text: str) -> str:
-    """Replace the names of temporary copies by the names that the user gave to the inputs."""
+    """Replace the paths of temporary copies in a text by the inputs as the user named them."""
     for copy, name in INPUT_COPIES.items():
         text = text.replace(copy, name)
     return text
@@ -67,13 +67,13 @@ LOGGER.addFilter(_sanitize)
 
 
 def log(text: str, *, warning: bool = False) -> None:
-    """Log a text for the user, once for all processes; a warning even where a program has not set up logging."""
+    """Log a message from the main process only; a warning is shown even if the program has not configured logging."""
     if is_main_process():
         LOGGER.log(logging.WARNING if warning else logging.INFO, "%s", text)
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warn once per process that a former name is used: of a flag, on standard error; of anything else, in Python."""
+    """Warn once per process about a former name: for a flag on standard error, otherwise as a Python warning."""
     if old in _WARNED:
         return
     _WARNED.add(old)
@@ -85,11 +85,11 @@ def warn_renamed(old: str, new: str) -> None:
 
 
 def process_count() -> int:
-    """Count the processes that `accelerate launch` or `torchrun` started, which set all of the variables; else 1."""
+    """Return the number of processes that `accelerate launch` or `torchrun` started, from their variables; else 1."""
     count = os.environ.get("WORLD_SIZE", "")
     return int(count) if count.isdecimal() and os.environ.get("RANK") and os.environ.get("LOCAL_RANK") else 1
 
 
 def is_main_process() -> bool:
-    """Return whether this is the process that writes; launchers number several from 0."""
+    """Return whether this process writes outputs: the first of the processes of a launcher, or the only one."""
     return process_count() == 1 or os.environ["RANK"] == "0"

@@ -70,7 +70,7 @@ def quickstart(settings: QuickstartSettings) -> Path:
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Prepare the output folder and write its provenance: only a folder of this package is ever emptied."""
+    """Prepare the output folder and write its provenance; empty an existing folder only if this package made it."""
     if settings.resume and has_own_provenance(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
@@ -85,7 +85,7 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
 
 @dataclass(frozen=True)
 class _Steps:
-    """Run commands with outputs in one folder; existing outputs are reused."""
+    """Runs commands with outputs in one folder; existing outputs are reused."""
 
     output: Path
     resume: bool

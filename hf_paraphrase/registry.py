@@ -1,4 +1,4 @@
-"""Objects by name, imported at first use; a user's file adds to them, also by `hf-paraphrase --import FILE VERB …`."""
+"""Registries of objects by name, imported at first use; `hf-paraphrase --import FILE …` adds objects of a file."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Registry(UserDict[str, Any]):
         return add
 
     def __getitem__(self, name: str) -> Any:
-        """Return the object of a name, importing it where that was not done yet."""
+        """Return the object of a name, and import it at the first use."""
         if name not in self.data:
             raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self.data))
         if isinstance(self.data[name], str):
@@ -141,7 +141,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
 
 
 def imported_files() -> list[str]:
-    """List the files of the user that this process has imported, for other processes to import them too."""
+    """List the user's files that this process has imported, so that other processes can import them too."""
     return [str(module.__file__) for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
 
 

@@ -1,7 +1,7 @@
 """Options of commands, each declared once as a field of a settings dataclass.
 
-From a field made by :func:`setting` come the flag of the command line and of a YAML file, the check with its error,
-the parameter of the Python function (:func:`recipe`), and the rule that no output overlaps an input.
+A field made by :func:`setting` defines the flag of the command line and of a YAML file, the check of its value, the
+parameter of the Python function (:func:`recipe`), and the rule that no output overlaps an input.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=2
 
 @dataclass(frozen=True)
 class Option:
-    """The texts of an option, and the rules for its value, or for each value of a list; None follows no rule.
+    """The texts of an option, and the rules for its value, or for each value of a list; None is never checked.
 
     Attributes:
-        help: What it is, with the unit.
+        help: Its description, with the unit.
         names: All spellings of a flag that has several, in the order of the help: `["--top-k", "--neighbours"]`.
         formerly: Former names of the field, which still work as flags and keywords, and warn once.
         separator: Joins the values of all occurrences of the flag to one text.
-        alone: The value of the flag if no value follows it; without this it needs one.
+        alone: The value of the flag if no value follows it; without `alone` a value is required.
         group: The heading in `--help`, if it is not the `GROUP` of the class.
         choices: The valid values; a registry is read when the value is checked.
-        only_with: Other fields that must have one of these values, or with (), that must be given.
+        only_with: Other fields that must have one of these values, or any value for ().
         excludes: Other fields that must not be given.
-        path: It names a file, folder or model to read; `NAME=PATH` and `PATH:PATH` do too.
-        dataset: Such a folder has data, and `owner/name` names a dataset on the Hub.
-        prefix: It is the common beginning of the names of input files, before a dot.
-        written: It names a file or folder to write; the field `output` does anyway.
+        path: Whether it names a file, folder or model to read, also as `NAME=PATH` or `PATH:PATH`.
+        dataset: Whether it names data, also as `owner/name`, a dataset on the Hub.
+        prefix: Whether it is the common beginning of the names of input files, before a dot.
+        written: Whether it names a file or folder to write; the field `output` always does.
     """
 
     help: str = ""
@@ -121,7 +121,7 @@ def setting(
 
 
 def seed_setting(help: str, default: int | list[int] | None = 0, **options: Any) -> Any:
-    """Declare a field that holds a seed, or several, in the range of all generators of random numbers."""
+    """Declare a field for a seed or several, in a range that all random number generators accept."""
     return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **options)
 
 
@@ -146,7 +146,7 @@ def is_given(settings: Any, name: str) -> bool:
 
 
 def plain_type(hint: Any) -> tuple[Any, bool]:
-    """Return the type of the values of a field, which may be None, and whether it has a list of them."""
+    """Return the type of a field's values without None, and whether the field is a list of them."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
     return (typing.get_args(hint)[0], True) if typing.get_origin(hint) is list else (hint, False)
@@ -187,7 +187,7 @@ class Settings:
                 self._check_others(self._given_flag(field.name), option_of(field))
 
     def _given_flag(self, name: str) -> str:
-        """Return a field's name as the command line spells it with its value: `--no-flag` for one that is disabled."""
+        """Return the flag of a field for its value: `--no-flag` for a boolean that is disabled."""
         default = default_of(type(self).__dataclass_fields__[name])
         return flag(f"no_{name}" if default is True and getattr(self, name) is False else name)
 
@@ -203,7 +203,7 @@ class Settings:
                 raise UsageError(f"{name} and {other} exclude each other", remedy="leave one of them out")
 
     def record(self) -> dict[str, Any]:
-        """Return for the provenance every field that determines the output, without credentials."""
+        """Return every field that determines the output, for the provenance, without credentials."""
         values = json.loads(json.dumps(dataclasses.asdict(self), default=str))
         return {name: _published(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
 
@@ -213,7 +213,7 @@ class Settings:
         return [value for name in names if (value := getattr(self, name)) not in {None, "-"}]
 
     def paths_read(self) -> list[tuple[str, str]]:
-        """List the files, folders and models to read, each with words for it."""
+        """List the files, folders and models to read, each with its description for messages."""
         paths: list[tuple[str, str]] = []
         for field in dataclasses.fields(self):
             option = option_of(field)
@@ -245,7 +245,7 @@ def _plain(value: Any, *, is_list: bool) -> Any:
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value of another type than its field has, as `typing.get_type_hints` gives it."""
+    """Refuse a value that does not have the type of its field, a hint of `typing.get_type_hints`."""
     if not _fits(value, hint):
         wanted = inspect.formatannotation(hint)
         raise UsageError(f"{name} is {value!r}, of another type than {wanted}", remedy="give one of that type")
@@ -265,7 +265,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def check_overlap(outputs: Iterable[StrPath], inputs: Iterable[tuple[str, StrPath]]) -> None:
     """Refuse an output that is or contains an input or another output, or is inside a model or data folder.
 
-    An input may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`, passes.
+    An input may also be `NAME=PATH` or `PATH:PATH`; a path that does not exist, such as `builtin`, passes.
     """
     read = [(name, path) for name, text in inputs for path in _existing_paths(os.fspath(text))]
     protected = [(name, path, any((path / file).is_file() for file in _FILES_OF_AN_ARTEFACT)) for name, path in read]
@@ -292,7 +292,7 @@ def _existing_paths(text: str) -> Iterator[Path]:
 
 
 class Recipe(Protocol[P, R_co]):
-    """A function that is called with the fields of its settings dataclass, or run with such settings."""
+    """A function called with the fields of its settings dataclass; its method `run` takes the settings."""
 
     settings: type[Settings]
 

@@ -1,4 +1,4 @@
-"""Markdown tables for a terminal, and escaping of text that is not Markdown."""
+"""Formats Markdown tables for a terminal, and escapes text that is not Markdown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def harmless_markdown(text: str) -> str:
 
 
 def without_tags_and_links(markdown: str) -> str:
-    """Make Markdown show tags, comments, links and images as text."""
+    """Escape tags, comments, links and images in Markdown."""
     return _LINK.sub(r"\1]&#40;", _TAG.sub(r"\1&lt;", markdown))
 
 
@@ -53,7 +53,7 @@ def plain_markdown(text: str, longest: int | None = 400) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return the last component of each name, or more of them where two names would look alike."""
+    """Return the last component of each name, or as many as distinguish it from the other names."""
     parts = [[part for part in name.split("/") if part not in {"", "."}] or [name] for name in names]
     for length in range(1, max(map(len, parts)) + 1):
         short = ["/".join(part[-length:]) for part in parts]

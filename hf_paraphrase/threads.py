@@ -65,7 +65,7 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Limit products of NumPy to the calling thread: small products in several threads take much longer."""
+    """Limit matrix products of NumPy to the calling thread: small products take much longer in several threads."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:  # a light installation lacks it
@@ -91,7 +91,7 @@ def _imported_torch() -> Any:
 
 
 def _begin_thread() -> None:
-    """Limit PyTorch to one thread in a new thread, even if the block of another thread has ended meanwhile."""
+    """Limit PyTorch to one thread in a new thread, even if the block that started it has already ended."""
     torch = _imported_torch()
     with _LOCK:
         if torch is not None and _THREADS_BEFORE:

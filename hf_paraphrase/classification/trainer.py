@@ -160,7 +160,7 @@ class ClassifierTrainingArguments(EpochTrainingArguments):
 
 
 class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
-    """Train a classifier, its encoder included, on the model's loss plus the penalties
+    """Train a classifier, its encoder included, on the model's loss plus the penalties.
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 · embedding_penalty · ‖W‖²
 

@@ -134,7 +134,7 @@ class _Beams:
         return torch.where(missing, self.finished[:, :1], self.finished)[:, :, 1:], self.finished_scores
 
     def advance(self, continuations: Continuations) -> tuple[Tensor, Tensor | None]:
-        """Move finished continuations into the lists; return parent rows, and the still active sentences (None: all)."""
+        """Move finished continuations into the lists; return parent rows, and the active sentences (None: all)."""
         scores, parents, subwords = continuations
         width, length = self.prefixes.shape[1:]
         ending = torch.isin(subwords, self.ends)

@@ -1,5 +1,4 @@
-"""The training runs of `tune`, the choice by dev scores alone, and tables. Each run is recorded and reused.
-"""
+"""The training runs of `tune`, the choice by dev scores alone, and tables. Each run is recorded and reused."""
 
 from __future__ import annotations
 
