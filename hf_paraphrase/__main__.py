@@ -1,4 +1,4 @@
-"""`python -m hf_paraphrase VERB …` and `accelerate launch -m hf_paraphrase VERB …`."""
+"""`python -m hf_paraphrase COMMAND …` and `accelerate launch -m hf_paraphrase COMMAND …`."""
 
 from __future__ import annotations
 

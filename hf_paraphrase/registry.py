@@ -19,7 +19,7 @@ T = TypeVar("T")
 BUILTIN, MULTILINGUAL = BUILTINS = ("builtin", "multilingual")
 """The sentence encoders that are installed with the package, for English and for several languages."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
-"""The variable that is 1 if the code of model folders may run: `hf-paraphrase --trust-remote-code VERB …`."""
+"""The variable that is 1 if the code of model folders may run: `hf-paraphrase --trust-remote-code COMMAND …`."""
 _IMPORTED = "hf_paraphrase_import."
 
 

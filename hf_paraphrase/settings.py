@@ -308,7 +308,7 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
         hints = types_of_fields(entry)
         for field in [field for field in dataclasses.fields(entry) if OPTION in field.metadata]:
             if field.name in own:
-                raise UsageError(f"{flag(field.name)} is an option of the verb", remedy="give yours another name")
+                raise UsageError(f"{flag(field.name)} is an option of the command", remedy="give yours another name")
             added.setdefault(field.name, (field.name, hints[field.name], copy.copy(field)))
     namespace = {"__doc__": settings_class.__doc__, "__module__": settings_class.__module__}
     return dataclasses.make_dataclass(

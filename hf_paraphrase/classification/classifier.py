@@ -88,7 +88,7 @@ def check_pairs(num_first: int, num_second: int) -> None:
     """Check that there are as many first as second sentences of pairs."""
     if num_first != num_second:
         raise UsageError(
-            f"{num_first} first and {num_second} second texts are no pairs", remedy="give as many of both"
+            f"{num_first} first and {num_second} second texts do not form pairs", remedy="give equally many"
         )
 
 

@@ -62,13 +62,13 @@ class SupervisedSettings(TrainingRunSettings):
     label_separator: str | None = setting(
         "separator of several labels of a text, e.g. '|' in a CSV file; a column of lists needs none", None
     )
-    train_split: str = setting("the split to train on; of a configuration, e.g. mr.train", "train")
+    train_split: str = setting("the split to train on, with its configuration if any, e.g. mr.train", "train")
     dev_split: str | None = setting(
         "the split to choose the epoch on [default: validation or dev if it exists and is not the test split, else a "
         "fraction of the training split]",
         None,
     )
-    test_split: str | None = setting("a split to report on; it is not used to choose", None)
+    test_split: str | None = setting("a split to report scores on; it never influences the training", None)
     dev_share: float = setting(
         "fraction of the training split to draw if there is no dev split", 0.1, above=0, below=1
     )

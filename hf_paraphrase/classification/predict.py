@@ -158,12 +158,12 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
     if column is not None and not graded and texts.multi_label != multi_label:
         kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
         problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
-        raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
+        raise InputError(problem, path=settings.data, remedy="give the separator of labels as --label-separator")
     if (texts.second is not None) != classifier.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if classifier.model.config.pairs else "single sentences"
         raise InputError(f"the model classifies {wanted}", path=settings.data, remedy="give data as in training")
     if blank := sum(map(is_blank, texts.first)):
-        log(f"{blank:,} rows have no text: their predictions mean nothing", warning=True)
+        log(f"{blank:,} rows have no text: their predictions are meaningless", warning=True)
     names = classifier.class_names
     compared = _select_comparable(texts, None if graded else names)
     right = texts.keep(compared)

@@ -135,7 +135,7 @@ def _run(words: list[str]) -> None:
         show(f"hf-paraphrase {__version__}\n")
         return
     if verb not in VERBS:
-        raise UsageError(f"unknown verb `{verb}`", remedy=choice_of(verb, VERBS))
+        raise UsageError(f"unknown command `{verb}`", remedy=choice_of(verb, VERBS))
     if not VERBS[verb].shared and (processes := process_count()) > 1:
         raise UsageError(
             f"`{verb}` runs in one process, and {processes} were started",
@@ -201,7 +201,7 @@ def _apply_leading_flags(words: list[str]) -> list[str]:
             os.environ[TRUST_REMOTE_CODE] = "1"
             continue
         if not equals and not words:
-            raise UsageError("--import needs a file", remedy="hf-paraphrase --import FILE VERB …")
+            raise UsageError("--import needs a file", remedy="hf-paraphrase --import FILE COMMAND …")
         import_file(path if equals else words.pop(0))
     return words
 
@@ -211,4 +211,4 @@ def _overview() -> str:
     lines = ["usage: hf-paraphrase [--import FILE.py] [--trust-remote-code] [--quiet | --verbose] <command> [flags]"]
     for journey, verbs in JOURNEYS.items():
         lines += ["", f"{journey}:", *(f"  {verb:{width}}  {row.summary}" for verb, row in verbs.items())]
-    return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains the flags", ""])
+    return "\n".join([*lines, "", "hf-paraphrase <command> --help explains the flags", ""])

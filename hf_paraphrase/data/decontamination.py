@@ -48,20 +48,20 @@ class DecontaminationSettings(Settings):
     GROUP: ClassVar[str] = "decontamination"
 
     decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences on "
-        "either side are removed",
+        "evaluation files or folders, or lists of fingerprints: remove training rows that contain one of their "
+        "sentences",
         [],
         path=True,
     )
     decontaminate_ngrams: int | None = setting(
-        "n-gram size in words: also remove rows if a side shares 70 percent of its n-grams with an evaluation set, or "
+        "n-gram size in words: also remove rows if a text shares 70 percent of its n-grams with an evaluation set, or "
         "contains one of its sentences; 8 is usual",
         None,
         at_least=SHORTEST_NGRAM,
         only_with="decontaminate",
     )
     decontaminate_similarity: float | None = setting(
-        "minimum cosine: also remove rows if a side is this similar to a sentence of an evaluation set, whatever its "
+        "minimum cosine: also remove rows if a text is this similar to a sentence of an evaluation set, whatever its "
         "wording; 0.9 is usual",
         None,
         above=0,
@@ -69,7 +69,7 @@ class DecontaminationSettings(Settings):
         only_with="decontaminate",
     )
     decontaminate_encoder: str = setting(
-        "sentence encoder of --decontaminate-similarity; multilingual knows several languages",
+        "sentence encoder of --decontaminate-similarity; multilingual supports several languages",
         BUILTIN,
         path=True,
         only_with="decontaminate_similarity",
@@ -219,7 +219,7 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
 
 
 def _sentences_of(path: Path, raw: bytes) -> pa.Array:
-    """Read every sentence of a file: of Parquet both sides of pairs, the target side of bitext, or else all texts."""
+    """Read the sentences of a file: of Parquet the sentences of pairs, the targets of bitext, or else all texts."""
     suffix = plain_suffix(path)
     if path.suffix == ".parquet":
         rows = open_rows(path, lists=True)

@@ -78,7 +78,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
         choices=["representative", "components"],
     )
     encoder: str = setting(
-        "sentence encoder that computes the cosine; multilingual knows several languages", BUILTIN, path=True
+        "sentence encoder that computes the cosine; multilingual supports several languages", BUILTIN, path=True
     )
     remove_contrasts: bool = setting(
         "also remove rows that differ from an earlier row only in negation or numbers; they are kept by default",

@@ -88,7 +88,7 @@ def _find_models(location: str) -> Iterator[CatalogueModel]:
     """Yield the model in a folder or, if it is not a model, the models below it, sorted by name."""
     folder = model_folder(location)
     if not folder.is_dir():
-        raise UsageError("no such folder", path=location, remedy="--models takes folders that hold models")
+        raise UsageError("no such folder", path=location, remedy="give folders that contain models to --models")
     if any((folder / name).is_file() for name in (_SETTINGS, _MODULES)):
         name = location if str(folder) != location else folder.resolve().name
         yield _read_model(name, location, folder)

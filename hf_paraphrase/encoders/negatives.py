@@ -75,8 +75,8 @@ class PairGroups:
     def admissible(self, rows: range, device: torch.device, *, negatives_from: str = "both") -> Tensor:
         """Return which sentences may be the negative of the sentences `rows`, bool (rows, sentences).
 
-        These are the unrelated sentences on `both` sides of pairs (the reference code), or on the `opposite` side only
-        (Wieting and Gimpel 2017). Further sentences count as second sentences.
+        These are the unrelated sentences: with `both`, first and second ones (the reference code); with `opposite`,
+        only second ones for a first and vice versa (Wieting and Gimpel 2017). Further sentences count as second ones.
         """
         admissible = torch.ones(len(rows), self.num_sentences, dtype=torch.bool, device=device)
         row, related = self.related(rows.start, rows.stop)

@@ -132,7 +132,7 @@ def _encode_pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     labels: dict[str, Any] = {"labelled": labelled, "positive_label": settings.positive_label}
     pairs = encode_pairs(source, tokenizer, **labels, scratch=find_scratch_folder(settings.output), **sample)
     if pairs.dropped:
-        log(f"{pairs.dropped} pairs with an empty side left out")
+        log(f"{pairs.dropped} pairs with an empty sentence left out")
     if pairs.not_paraphrases:
         log(f"{pairs.not_paraphrases} pairs labelled 0 (no paraphrases) left out")
     return pairs

@@ -42,7 +42,7 @@ class LossSettings(Settings):
     )
     scale: float | None = setting("factor of the cosines in ranking and cosent losses [default: 20]", None, above=0)
     negatives_from: str = setting(
-        "search negatives on both sides of other pairs, or on the opposite side", "both", choices=["both", "opposite"]
+        "search negatives among both or the opposite sentences of other pairs", "both", choices=["both", "opposite"]
     )
     mega_batch_size: int = setting("number of mini-batches encoded together to choose negatives", 1, at_least=1)
     scramble: float = setting(
@@ -128,7 +128,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
 
     model_type: str = setting(
         "avg (mean of word vectors), gran (gated recurrent averaging network), recurrent (LSTM or GRU), trigram (mean "
-        "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
+        "of character-trigram vectors) or word-trigram (avg and trigram concatenated)",
         "avg",
         choices=ENCODERS,
         group=Settings.GROUP,

@@ -56,9 +56,9 @@ class EvaluateSettings(DeviceSettings):
         names=["--model", "--models"],
     )
     baseline: list[str] = setting("untrained baselines to compare with the models", [], choices=UNTRAINED_BASELINES)
-    suite: str | None = setting("which benchmark; by default the contents of the data decide", None, choices=SUITES)
+    suite: str | None = setting("the benchmark [default: by the contents of the data]", None, choices=SUITES)
     protocols: list[str] = setting(
-        "which protocols of the suite sts; by default all for which there is data",
+        "protocols of the suite sts [default: all that the data allows]",
         [],
         choices=PROTOCOLS,
     )

@@ -49,7 +49,7 @@ class ExportSettings(Settings):
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
     the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` it
-    is a quarter as large: SentenceEncoder and every verb open it, model2vec too if it is a single average, AutoModel
+    is a quarter as large: SentenceEncoder and all commands open it, model2vec too if it is a single average, AutoModel
     and sentence-transformers do not. ONNX and int8 are for averages of vectors (avg, trigram, word-trigram); float16
     is for every type of sentence encoder.
 
@@ -147,7 +147,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
         and not SentenceEncoder(encoder, tokenizer).encode(sentences).any()
     ):
         remedy = "give sentences in a language of the encoder"
-        raise InputError("no sentence has a token that the encoder knows", path=settings.sentences, remedy=remedy)
+        raise InputError("no token of the text is in the encoder's vocabulary", path=settings.sentences, remedy=remedy)
     if settings.frequency_weight is not None:
         weight_tokens_by_frequency(encoder, tokenizer, sentences, settings.frequency_weight)
     if settings.center:

@@ -60,7 +60,7 @@ class FilterSettings(FilterPipeline):
         at_most=1,
     )
     negatives: int | None = setting(
-        "random seed: add as many random pairs as are kept, with label 0 (the others get label 1); for losses that "
+        "random seed: add as many random pairs as are kept, with label 0 (true pairs get label 1); for losses that "
         "use labels",
         None,
         at_least=0,

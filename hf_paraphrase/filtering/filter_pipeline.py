@@ -33,7 +33,7 @@ class FilterPipeline(DecontaminationSettings):
     """The steps of a filter."""
 
     drop_identical: bool = setting(
-        "remove pairs whose sides differ only in case, white space and invisible characters", False
+        "remove pairs whose sentences differ only in case, white space and invisible characters", False
     )
     keep: list[str] = setting(
         "comparisons of a column with numbers or text, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' "
@@ -51,8 +51,8 @@ class FilterPipeline(DecontaminationSettings):
         "keep the first N of the remaining pairs: the best of a ranked list such as Opusparcus", None, at_least=1
     )
     max_tokens: int | None = setting(
-        "keep the first of the remaining pairs, until both sides together have N tokens (words between white space): "
-        "as much training data as another set has (Sjöblom et al. 2018, section 4.3)",
+        "keep the first of the remaining pairs, until their texts have N tokens (words between white space), to match "
+        "the size of another training set (Sjöblom et al. 2018, section 4.3)",
         None,
         at_least=1,
     )

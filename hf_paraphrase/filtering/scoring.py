@@ -96,7 +96,7 @@ def score(settings: ScoreSettings) -> DataFolder:
     options_given: Any = settings  # with the fields of the measures
     if options_given.encoder == BUILTIN and find_sides(folder.schema(folder.splits[0]).names) != SIDES:
         options_given.encoder = MULTILINGUAL
-        log(f"the sides are in two languages: the encoder is {MULTILINGUAL}")
+        log(f"source and target are in two languages: the encoder {MULTILINGUAL} is used")
     if settings.language_model_text is not None:
         refuse_records(Path(settings.language_model_text))
     estimated = settings.language_model_text is not None or settings.hold_out is not None

@@ -50,7 +50,7 @@ class MiningSettings(CandidateSettings):
         choices=LAYOUTS,
     )
     margin: str | None = setting(
-        "score a pair by its cosine relative to the mean cosine of the nearest neighbours of both sentences: ratio, "
+        "score a pair by its cosine relative to the mean cosine of the nearest neighbours of both texts: ratio, "
         "distance, or absolute for the cosine itself [default: ratio; with --classifier none]",
         None,
         alone="ratio",

@@ -221,7 +221,7 @@ class RecurrentConfig(RecurrentLayersConfig):
         self.embedding_size = self.hidden_size if self.embedding_size is None else self.embedding_size
         super().__post_init__(**kwargs)
         if self.bidirectional and self.direction_merge == "concat" and self.hidden_size % 2:
-            raise ValueError(f"hidden_size must be even for two directions side by side, not {self.hidden_size}")
+            raise ValueError(f"hidden_size must be even to concatenate two directions, not {self.hidden_size}")
 
 
 class GranConfig(RecurrentLayersConfig):
@@ -411,7 +411,7 @@ class RnnSearchConfig(ModelConfig):
         if self.readout_size % 2:
             raise ValueError(f"readout_size={self.readout_size} must be even: maxout halves it")
         if self.share_embeddings and not (self.tie_word_embeddings and self.source_vocab_size == self.vocab_size):
-            raise ValueError("share_embeddings=True needs tie_word_embeddings=True and one vocabulary for both sides")
+            raise ValueError("share_embeddings=True needs tie_word_embeddings=True and a joint vocabulary")
         super().__post_init__(**kwargs)
 
 

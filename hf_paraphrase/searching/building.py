@@ -61,7 +61,7 @@ class RowEncoder:
         """Encode lists of texts, or tables with a column `sentence`."""
         for block in blocks:
             if isinstance(block, str):
-                what = "a text among the blocks, whose letters would be the sentences"
+                what = "a text among the blocks, where lists of texts are expected"
                 raise UsageError(what, remedy="give lists of texts, such as [texts]")
             given = block if isinstance(block, pa.Table) else pa.table({SENTENCE: pa.array(block, pa.string())})
             if SENTENCE not in given.column_names:

@@ -365,7 +365,7 @@ class SearchIndex:
             by_filter = snapshot.select(filters) if filters else by_id[:0]
             rows = np.unique(np.concatenate([by_text, by_id, by_filter]))
             if len(rows) == len(snapshot):
-                what = "nothing would be left: the corpus contains no sentences then"
+                what = "nothing would be left: this removes all sentences"
                 raise InputError(what, path=self.folder, remedy="remove the folder instead")
             if len(rows):
                 self._commit(snapshot.without(rows))
@@ -429,7 +429,7 @@ def _as_table(texts: Sequence[str], given: Mapping[str, Any]) -> pa.Table:
     """Return texts, and values of other columns for each text, as one table."""
     columns = {name: _as_values(values) for name, values in given.items()}
     if reserved := {SENTENCE, POSITION} & {*columns}:
-        raise UsageError(f"the index itself makes the column {min(reserved)}", remedy="give the column another name")
+        raise UsageError(f"the index reserves the column {min(reserved)}", remedy="give the column another name")
     for name, values in columns.items():
         if len(values) != len(texts):
             raise UsageError(f"{len(values)} values of {name} for {len(texts)} sentences", remedy="give as many")

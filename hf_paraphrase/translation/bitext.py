@@ -128,7 +128,7 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max
         own = getattr(model.config, name, None)
         if (language := next((code for code in found if are_different(code, own)), None)) is not None:
             side, has = name.partition("_")[0], "is" if len(found) == 1 else "has rows in"
-            problem = f"the {side} side {has} {language}, but the model {folder} {translates[name]} {own}"
+            problem = f"the {side} {has} {language}, but the model {folder} {translates[name]} {own}"
             raise InputError(problem, path=bitext.path, remedy="give a model and bitext of the same two languages")
 
 

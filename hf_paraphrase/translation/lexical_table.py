@@ -173,7 +173,7 @@ def estimate_from_batches(
     blocks = partial(_blocks, batches, source_vocab_size, target_vocab_size, tension)
     keys = _cooccurring(blocks())
     if not len(keys):
-        raise InputError("no sentence pair has subwords on both sides", remedy="give another --bitext")
+        raise InputError("no sentence pair has subwords in both sentences", remedy="give another --bitext")
     rows = keys // target_vocab_size
     probabilities = 1.0 / np.bincount(rows)[rows]
     for _ in range(iterations):

@@ -76,7 +76,7 @@ def write_texts(
                 writer.write(pa.record_batch({"source": sides.sources, "target": sides.targets}, schema=_TEXTS))
     if not kept:
         raise InputError(
-            f"none of the {left_out} sentence pairs has 1 to {max_words} words on both sides",
+            f"none of the {left_out} sentence pairs has 1 to {max_words} words in both sentences",
             remedy="check the bitext; train-nmt also has --max-words",
         )
     return left_out
@@ -110,7 +110,7 @@ def write_tokens(
                 writer.write(pa.record_batch({name: list(rows) for name, rows in columns.items()}, schema=_TOKENS))
     if not kept:
         raise InputError(
-            f"none of the {left_out} sentence pairs has at most {longest - 1} tokens on both sides",
+            f"none of the {left_out} sentence pairs has at most {longest - 1} tokens in both sentences",
             remedy="raise --max-units or --vocab-size",
         )
     return left_out

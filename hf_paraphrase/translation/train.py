@@ -135,7 +135,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "do not train the word embeddings (second stage of Wieting et al. 2017)", False, only_with="initial_model"
     )
     evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
-    max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
+    max_words: int = setting("leave out pairs with more words than this in a sentence", 80, at_least=1)
     max_units: int | None = setting("the same for BPE subwords (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
@@ -157,7 +157,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
             raise UsageError(problem, remedy="give a multiple")
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
-                "sides with separate subwords cannot share embeddings", remedy="give --no-share-embeddings as well"
+                "separate vocabularies cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
 
     def fill_in(self) -> None:
@@ -216,7 +216,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     moses = settings.architecture == "rnn_search" and (initial is None or initial[0].config.model_type == "rnn_search")
     dev = clean_rows(dev_table, max_words=_MAX_DEV_WORDS, moses=moses)
     if not dev.sources:
-        problem = f"the split `{_DEV_SPLIT}` has no pairs with text on both sides"
+        problem = f"the split `{_DEV_SPLIT}` has no pairs of two texts"
         raise InputError(problem, path=settings.bitext[0], remedy="give another --bitext")
     work = run.begin() / "bitext"
     bitexts = [folders[folder] for folder in settings.bitext]

@@ -251,7 +251,7 @@ def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refus
     for own, language in ((None, "fr"), ("fr", None), ("fr", ""), ("fr", "und"), ("fr", "fr-CA"), ("fra", "fr")):
         assert not are_different(own, language)
     model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="de"))
-    with pytest.raises(InputError, match="the target side is en, but the model nmt translates into de"):
+    with pytest.raises(InputError, match="the target is en, but the model nmt translates into de"):
         check_languages("nmt", model, DataFolder(tiny_bitext), "train")
 
 
@@ -260,7 +260,7 @@ def test_a_later_row_in_another_language_is_refused_like_the_first_one(tmp_path)
     folder = DataFolder(write(tmp_path / "mixed", source=list("abcd"), target=list("abcd"), **languages))
     model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="en"))
     check_languages("nmt", model, folder, "train", 3)
-    with pytest.raises(InputError, match="the source side has rows in de, but the model nmt translates fr"):
+    with pytest.raises(InputError, match="the source has rows in de, but the model nmt translates fr"):
         check_languages("nmt", model, folder, "train")
     other = write(tmp_path / "other", source=["a"], target=["a"], source_lang=["fr"], target_lang=["de"])
     with pytest.raises(InputError, match="this bitext is fr→de, but the first one is und→en"):

@@ -14,7 +14,7 @@ DISTILL = "distill --teacher {avg} --text {sample}/text.txt"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
     # Near names.
-    "train_nmt_": "unknown verb `train_nmt_` (did you mean train-nmt?",
+    "train_nmt_": "unknown command `train_nmt_` (did you mean train-nmt?",
     "encode --model buildin --input blank --output out.npy": "did you mean builtin?",
     f"score --measures lenght {PAIRS}": "did you mean length?",
     # Reports.
@@ -114,9 +114,9 @@ REQUESTS = {
     "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
     "train-nmt --bitext {turned} --initial-model {translator} --output out": "`en` (give a model for `en`, or",
     "train-nmt --bitext {bitext} --initial-model {translator} --architecture transformer --output o": "makes a new",
-    "back-translate --model {translator} --bitext {turned} --output out": "the source side is en, but the model",
-    "evaluate-nmt --model {translator} --bitext {turned} --split train --output out": "the source side is en, but",
-    "lexical-table --model {translator} --bitext {turned} --output out": "the source side is en, but the model",
+    "back-translate --model {translator} --bitext {turned} --output out": "the source is en, but the model",
+    "evaluate-nmt --model {translator} --bitext {turned} --split train --output out": "the source is en, but",
+    "lexical-table --model {translator} --bitext {turned} --output out": "the source is en, but the model",
 }
 
 

@@ -48,7 +48,7 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     assert run(pairs, output, "--model-type", *kind, "--dev-data", dev, *FAST) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "untrained: dev score" in captured.err and "1 pairs with an empty side left out" in captured.err
+    assert "untrained: dev score" in captured.err and "1 pairs with an empty sentence left out" in captured.err
     assert "kept: epoch " in captured.err and "SentenceEncoder.from_pretrained" in captured.err
 
     record = json.loads((output / "provenance.json").read_text())

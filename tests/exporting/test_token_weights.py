@@ -74,7 +74,7 @@ def test_sentences_without_a_known_token_are_refused_and_leave_nothing(tmp_path,
         "--center",
     ]
     assert main([*words, "--sentences", str(tmp_path / "text")]) == 2
-    assert "text: no sentence has a token that the encoder knows" in capfd.readouterr().err
+    assert "no token of the text is in the encoder's vocabulary" in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

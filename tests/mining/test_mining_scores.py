@@ -239,6 +239,6 @@ def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_n
     for side in ("source_lang", "target_lang"):
         columns = columns.append_column(side, pa.array(["fr"] * len(bitext)))
     write_split(tmp_path / "bitext", "train", [columns], BITEXT)
-    with pytest.raises(InputError, match="both sides are in the language fr"):
+    with pytest.raises(InputError, match="source and target are both in fr"):
         prepare_comparable(bitext=[str(tmp_path / "bitext")], output=str(tmp_path / "task"), sentences=40)
     assert [path.name for path in tmp_path.iterdir()] == ["bitext"]

@@ -337,7 +337,7 @@ def test_prompts_of_queries_and_documents_are_followed(encoder, tmp_path):
         ("/search", {"query": "w1", "filter": "id='a"}, "without its closing '"),
         ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),
         ("/add", {"sentences": ["w1"], "ids": "a"}, "ids is 'a', not a list"),
-        ("/add", {"sentences": ["w1"], "columns": {"sentence": ["w2"]}}, "the index itself makes the column sentence"),
+        ("/add", {"sentences": ["w1"], "columns": {"sentence": ["w2"]}}, "the index reserves the column sentence"),
         ("/add", {"sentences": ["w1", "w2"], "columns": {"n": [1, "x"]}}, "values of a column differ in type"),
         ("/add", {"sentences": ["w1"], "ids": [{"a": 1}]}, "types of the columns are not those of the index: id"),
         ("/add", {"sentences": ["w1"], "ids": [10**30]}, "exceed 64 bits"),

@@ -218,7 +218,7 @@ def test_pairs_of_any_model_have_ranks_and_scores_and_the_card_says_what_was_don
     rows = made.table().to_pylist()
     assert {row["rank"] for row in rows} == {0, 1, 2} and all(math.isfinite(row["log_prob"]) for row in rows)
     assert "copies of their source" in (made.path / "README.md").read_text()
-    with pytest.raises(InputError, match="the source side is fr"):
+    with pytest.raises(InputError, match="the source is fr"):
         back_translate(**{**common, "model_source_lang": "deu_Latn"}, output=str(tmp_path / "wrong"))
 
 

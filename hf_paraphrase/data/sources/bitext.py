@@ -53,8 +53,8 @@ class BitextSource(Source, UserFileSettings):
     TAGS: ClassVar[tuple[str, ...]] = ("bitext", "parallel-corpus")
     TEMPLATE: ClassVar[str] = "bitext"
 
-    source_lang: str = setting("language code of the source side, e.g. fr")
-    target_lang: str = setting("language code of the target side, e.g. en")
+    source_lang: str = setting("language code of the source, e.g. fr")
+    target_lang: str = setting("language code of the target, e.g. en")
     source_file: str | None = setting("source sentences, one per line; with --target-file", None, path=True)
     target_file: str | None = setting("their translations, line by line", None, path=True)
     tsv: str | None = setting("or one file with tab-separated fields, without quoting", None, path=True)
@@ -90,10 +90,10 @@ class BitextSource(Source, UserFileSettings):
         False,
         only_with="dataset",
     )
-    validation_source_file: str | None = setting("source side of an existing validation set", None, path=True)
-    validation_target_file: str | None = setting("target side of an existing validation set", None, path=True)
-    test_source_file: str | None = setting("source side of an existing test set", None, path=True)
-    test_target_file: str | None = setting("target side of an existing test set", None, path=True)
+    validation_source_file: str | None = setting("source sentences of an existing validation set", None, path=True)
+    validation_target_file: str | None = setting("target sentences of an existing validation set", None, path=True)
+    test_source_file: str | None = setting("source sentences of an existing test set", None, path=True)
+    test_target_file: str | None = setting("target sentences of an existing test set", None, path=True)
     validation_size: int = setting(
         "rows to draw for validation; no target sentence is in two splits",
         0,
@@ -105,12 +105,12 @@ class BitextSource(Source, UserFileSettings):
     seed: int = seed_setting("random seed of sampling and --shuffle")
     shuffle: bool = setting("shuffle the training rows", False)
     drop_identical: bool = setting(
-        "remove training rows whose sides differ only in case, white space and invisible characters", False
+        "remove training rows whose sentences differ only in case, white space and invisible characters", False
     )
-    min_length: int = setting("minimum words on each side of a training row; 0 = no limit", 0, at_least=0)
-    max_length: int = setting("maximum words on each side of a training row; 0 = no limit", 0, at_least=0)
+    min_length: int = setting("minimum words of each sentence of a training row; 0 = no limit", 0, at_least=0)
+    max_length: int = setting("maximum words of each sentence of a training row; 0 = no limit", 0, at_least=0)
     max_length_ratio: float = setting(
-        "maximum ratio of words between the longer and the shorter side of a training row; 0 = no limit",
+        "maximum ratio of words of the longer to the shorter sentence of a training row; 0 = no limit",
         0.0,
         at_least=0,
     )
@@ -144,10 +144,10 @@ class BitextSource(Source, UserFileSettings):
             first, second = (getattr(self, name) for name in names)
             if (first is None) != (second is None):
                 given, missing = map(flag, reversed(names) if first is None else names)
-                raise UsageError(f"{given} needs {missing}", remedy="give both sides")
+                raise UsageError(f"{given} needs {missing}", remedy="give both files")
             if first is not None and Path(first).resolve() == Path(second).resolve():
                 problem = f"{' and '.join(map(flag, names))} are the same file"
-                raise UsageError(problem, path=first, remedy="give both sides")
+                raise UsageError(problem, path=first, remedy="give two files")
         super().check()
 
     def parts(self) -> list[Part]:
@@ -243,7 +243,7 @@ class BitextSource(Source, UserFileSettings):
         if columns["source"] == "source" and "source_lang" in names and len(first):
             stated = first.column("source_lang")[0].as_py()
             if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
-                what = f"the source side is `{stated}`, not `{self.source_lang}`"
+                what = f"the source language is `{stated}`, not `{self.source_lang}`"
                 raise InputError(what, path=dataset, remedy="give the two languages of the data set")
         # A column `translation` is an object with the languages as its keys.
         needed = [name for name in rows.columns if name == "translation" or name in columns.values()]

@@ -133,7 +133,7 @@ class SimpwikiSource(Source, TrainingSettings):
         """Return the part `train`."""
         files = [Path(self.normal), Path(self.simple)]
         if files[0].resolve() == files[1].resolve():
-            raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
+            raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give two files")
         return [Part("train", SIMPWIKI, files, partial(_read_simpwiki, files), training=True)]
 
 
@@ -188,7 +188,7 @@ class TransferSource(Source, LineErrorSettings):
             if len(present) == 1:
                 missing = next(file for file in files.values() if file not in paths)
                 remedy = f"{name.upper()} needs a file for each class"
-                raise InputError(f"{missing} is not there", path=present[0], remedy=remedy)
+                raise InputError(f"{missing} is missing", path=present[0], remedy=remedy)
             if present:
                 classes = {"label": tuple(files)}
                 # Blank lines count: the published sizes have them.

@@ -96,7 +96,7 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
 
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet | None:
-    """Make a set of the scored pairs with text on both sides, as `prepare` does; return None without any."""
+    """Make a set of the scored pairs of two texts, as `prepare` does; return None without any."""
     rows = zip(*(table.column(name).to_pylist() for name in ("sentence1", "sentence2", "score")), strict=True)
     scored = [row for row in rows if row[2] is not None and not is_blank(row[0]) and not is_blank(row[1])]
     if not scored:

@@ -105,8 +105,8 @@ class TeacherSettings(DecontaminationSettings):
         group=_LANGUAGES,
     )
     bitext: list[str] = setting(
-        "bitext folders with one side in --teacher-lang: the student learns the teachers' vector of that side for "
-        "both sides, and so for other languages",
+        "bitext folders with one column in --teacher-lang: the student learns the teachers' vector of its text for "
+        "both texts of a pair, and so for other languages",
         [],
         path=True,
         dataset=True,

@@ -154,13 +154,13 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
         pairs = {pair for batch in batches for pair in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}
         if len(pairs) != 1 or None in (languages := pairs.pop()):
             problem = "the rows have several languages, or none"
-            remedy = "give a bitext of two languages, each always on one side"
+            remedy = "give a bitext with one language per column"
             raise InputError(problem, path=path, remedy=remedy)
         known = [is_language(language, teacher_lang) for language in languages]
         if sum(known) != 1:
-            where = "both sides are" if any(known) else f"the sides are in {' and '.join(languages)}, and neither is"
+            where = "both columns are" if any(known) else f"the columns are in {' and '.join(languages)}, neither is"
             problem = f"{where} in {teacher_lang}, the language of the teachers"
-            raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
+            raise InputError(problem, path=path, remedy="give the language of the teachers as --teacher-lang")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
         stated = (primary_language(teacher_lang), bitexts[-1].language)

@@ -58,7 +58,7 @@ class TuneSettings(Settings):
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
     output: str = setting("output folder")
     dev_data: str = setting(
-        "what all choices are made on: a folder with the STS 2016 sets, or graded data", path=True, dataset=True
+        "dev data for all choices: a folder with the STS 2016 sets, or graded data", path=True, dataset=True
     )
     data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
@@ -67,7 +67,7 @@ class TuneSettings(Settings):
         path=True,
         dataset=True,
     )
-    filters: list[str] = setting("which filters [default: length, or none with --keep]", [], choices=GRIDS)
+    filters: list[str] = setting("the filters [default: length, or none with --keep]", [], choices=GRIDS)
     keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
         "'overlap_1<=0.7,bleu<0.5'; one of those over the same columns is chosen",
@@ -86,7 +86,7 @@ class TuneSettings(Settings):
     seeds: list[int] = seed_setting(
         "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
-    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
+    grid_seeds: int = setting("number of seeds with which every cell of the grid is trained", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)

@@ -91,7 +91,7 @@ def detection_measures(
 def _checked(predictions: Sequence[float], references: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     scores, labels = np.asarray(predictions, dtype=np.float64), np.asarray(references, dtype=np.int64)
     if not len(scores):
-        raise ValueError("predictions is empty: give one score a pair")
+        raise ValueError("predictions is empty: give one score per pair")
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise ValueError(f"predictions[{bad[0]}] is {scores[bad[0]]}: every pair needs a finite score")

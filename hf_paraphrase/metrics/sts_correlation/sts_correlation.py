@@ -65,7 +65,7 @@ class StsCorrelation(evaluate.Metric):
         if groups is not None:
             names = np.array([str(name) for name in groups])
             if len(names) != len(scores):
-                raise ValueError(f"{len(names)} groups for {len(scores)} pairs: give one group a pair")
+                raise ValueError(f"{len(names)} groups for {len(scores)} pairs: give one group per pair")
             result["groups"] = {}
             for name in dict.fromkeys(names.tolist()):
                 x, y = similarities[names == name], scores[names == name]
@@ -79,7 +79,7 @@ class StsCorrelation(evaluate.Metric):
 def _checked(name: str, values: Sequence[float]) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     if not len(array):
-        raise ValueError(f"{name} is empty: give one number a pair")
+        raise ValueError(f"{name} is empty: give one number per pair")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
         raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}: every pair needs a finite number")

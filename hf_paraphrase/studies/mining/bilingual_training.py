@@ -25,7 +25,7 @@ class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
 
     dimension: int = setting("components of a vector", 300, above=0)
     epochs: int = setting("passes over the bitext", 10, above=0)
-    window: int = setting("maximum words on either side that skip-gram predicts; drawn for each word", 5, above=0)
+    window: int = setting("maximum distance of words that skip-gram predicts, drawn for each word", 5, above=0)
     negatives: int = setting("negative samples of skip-gram for each predicted word", 5, above=0)
     subsampling: float = setting("relative frequency above which words are subsampled; 0: none", 1e-4, at_least=0)
     aligned_weight: float = setting("weight of the squared distance of aligned sentences' means", 30.0, at_least=0)
@@ -60,7 +60,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     counts = [side.counts(len(tokenizer)) for side, tokenizer in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
         remedy = "give more text, or a --min-frequency of 1"
-        raise InputError("a side of the bitext has no words", path=settings.bitext, remedy=remedy)
+        raise InputError("a language of the bitext has no words", path=settings.bitext, remedy=remedy)
     log(
         f"{len(sides[0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"

@@ -2,8 +2,8 @@
 
 The shared task (Zweigenbaum, Sharoff and Rapp 2017, section 3) plants sentence pairs of a parallel corpus in two
 monolingual corpora. Here single sentences of the bitext fill the collections instead. Rows that share a normalized
-sentence on either side form a group (a connected component of the graph of translations). A group contributes at most
-one pair or one sentence, so that the gold pairs are complete.
+source or target form a group (a connected component of the graph of translations). A group contributes at most one
+pair or one sentence, so that the gold pairs are complete.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ComparableSettings(OutputSettings):
 
     bitext: list[str] = setting("folders made by `prepare bitext`, of one pair of languages", path=True, dataset=True)
     split: str = setting("the split of the bitexts to use", "train")
-    sentences: int = setting("sentences per side in each of the parts training and test", 20_000)
+    sentences: int = setting("sentences per language in each of the parts training and test", 20_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting("fraction of the sentences that have a translation in the task", 0.03, above=0, below=1)
     min_words: int = setting("minimum words of a sentence of the task", 4, at_least=1)
@@ -73,7 +73,7 @@ class ComparableSettings(OutputSettings):
         check_license(self.license)
         if not 1 <= self.planted < self.sentences:
             remedy = f"at least {2 / self.share:.0f}"
-            raise UsageError(f"{self.sentences} sentences per side are too few to hide a pair in them", remedy=remedy)
+            raise UsageError(f"{self.sentences} sentences per language are too few to hide a pair", remedy=remedy)
 
 
 class ComparablePart(NamedTuple):
@@ -222,7 +222,7 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
         rows = pa.concat_tables(tables).combine_chunks()
         languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in SIDES]
         if languages[0] == languages[1]:
-            problem = f"both sides are in the language {languages[0]}, so that their files would have one name"
+            problem = f"source and target are both in {languages[0]}, so that their files would have one name"
             raise InputError(problem, path=settings.bitext[0], remedy="give bitexts of two languages")
         log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
         task = make_comparable(rows, settings)
@@ -254,7 +254,7 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
             "splits": DataFolder(bitext).sizes(),
         }
         artefact.finish(results={"counts": task.counts}, card=Card("comparable", card))
-        log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences per side, {settings.planted:,} hidden pairs")
+        log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences per language, {settings.planted:,} hidden pairs")
         log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
         log(f"task folder: {settings.output}")
     return task

@@ -165,7 +165,7 @@ def hard_candidates(
     sources = source_encoder.encode(examples.source.texts, normalize=True, show_progress_bar=is_main_process())
     for name, vectors in (("source", sources), ("target", targets)):
         if not vectors.any():
-            problem = f"no word of the {name} side is in the encoder's vocabulary"
+            problem = f"no {name} word is in the encoder's vocabulary"
             raise InputError(problem, remedy="swap the encoders, or retrain")
     rows, _ = find_nearest(sources, targets, n + _SPARE, skip_zero=True)
     is_listed = (rows >= 0) & ~examples.are_parallel(np.arange(len(sources))[:, None], rows)

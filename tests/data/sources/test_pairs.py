@@ -128,7 +128,7 @@ def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
     problem = "no column for the language `de`.*translation\\.de, de, target; the columns are id, translation"
     with pytest.raises(InputError, match=problem):
         prepare_bitext(dataset="opus", source_lang="fr", target_lang="de", output="no")
-    with pytest.raises(InputError, match="the source side is `fr`, not `en`"):
+    with pytest.raises(InputError, match="the source language is `fr`, not `en`"):
         prepare_bitext(dataset="out_opus", source_lang="en", target_lang="fr", output="no")
     with pytest.raises(InputError, match=r"missing columns source, target.*prepare bitext --dataset DATA"):
         train_nmt(bitext="opus", output="no")

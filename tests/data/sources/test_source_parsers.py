@@ -177,7 +177,7 @@ def test_blank_lines_of_the_transfer_sets_count_and_a_set_is_whole_and_not_in_la
     write(tmp_path, **{"custrev.neg": "bad\n \n", "custrev.pos": "good\n"})
     assert [(row["text"], row["label"]) for row in transfer(tmp_path)[0]] == [("bad", 0), (" ", 0), ("good", 1)]
     (tmp_path / "custrev.pos").unlink()
-    with pytest.raises(InputError, match=r"custrev\.pos is not there"):
+    with pytest.raises(InputError, match=r"custrev\.pos is missing"):
         transfer(tmp_path)
     write(tmp_path / "mpqa", **{"mpqa.neg": b"caf\xe9\n", "mpqa.pos": b"a\n"})
     with pytest.raises(InputError, match="not UTF-8"):
