@@ -23,7 +23,7 @@ from .errors import InputError, UsageError
 from .messages import INPUT_COPIES, log, process_count, sanitize_line
 
 OBJECTS: dict[str, Any] = {}
-"""The rows in memory, or the dataset on the Hub, that a temporary folder stands for."""
+"""The rows in memory, or the dataset on the Hub, that a temporary folder represents."""
 _PREFIX = "hf_paraphrase_"
 _HASHED_ROWS = 10_000
 _SECONDS_TO_LOCK = 60

@@ -65,7 +65,7 @@ class Artefact:
     target: Path = field(init=False)
     """The output as an absolute path."""
     finished: bool = field(init=False, default=False)
-    """Whether the run has nothing left to do."""
+    """Whether the output was complete before this run."""
 
     def __post_init__(self) -> None:
         self.inputs = list(dict.fromkeys(os.fspath(path) for path in self.inputs))

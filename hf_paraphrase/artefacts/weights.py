@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _LARGEST = 2.0**63
-"""The square of a greater number is infinite in single precision, so that lengths and cosines are undefined."""
+"""The square of a larger number overflows single precision, so that lengths and cosines are undefined."""
 TABLE_MODELS = ("avg", "concatenation")
 """The model types whose only parameter is a table of vectors."""
 TABLE, SCALES, _MAPPING = "embeddings", "weights", "mapping"

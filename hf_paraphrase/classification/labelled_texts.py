@@ -148,8 +148,8 @@ class LabelledTexts:
     @property
     def keys(self) -> NDArray[np.uint64]:
         """Hashes of the rows, equal for sentences that differ in case and white space only (rows,)."""
-        sides = self.first, self.second or [""] * len(self)
-        return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
+        columns = self.first, self.second or [""] * len(self)
+        return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in column]) for column in columns))
 
     @property
     def names(self) -> set[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MODEL_TYPE = "parallel_bigru"
 SOURCE_TOKENIZER = "source_tokenizer"
 TARGET_TOKENIZER = "target_tokenizer"
-"""The subfolders of a classifier's folder that hold its tokenizers."""
+"""The subfolders of a classifier's folder with its tokenizers."""
 _PAIRS_AT_A_TIME = 8192
 
 

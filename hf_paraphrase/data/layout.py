@@ -368,14 +368,14 @@ def _remote_layout(path: FsspecPath) -> Layout:
     for split, listed in resolved.items():
         for file in map(str, listed):
             # `datasets` returns a path for `file://`.
-            found = to_path(f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}")
-            name = Path(found.name)
+            location = to_path(f"{caches}file://{file}" if caches and file.startswith("/") else f"{caches}{file}")
+            name = Path(location.name)
             if kind := kind_of_rows(name) or ("text" if plain_suffix(name) == ".txt" else None):
-                files.setdefault(kind, {}).setdefault(str(split), []).append(found)
+                files.setdefault(kind, {}).setdefault(str(split), []).append(location)
     if not files:
         raise InputError(_NO_FILES, path=path, remedy="check it")
-    most = max(files, key=lambda kind: sum(map(len, files[kind].values())))
-    return Layout(files[most], most, class_names={"default": class_names})
+    file_kind = max(files, key=lambda kind: sum(map(len, files[kind].values())))
+    return Layout(files[file_kind], file_kind, class_names={"default": class_names})
 
 
 @contextmanager

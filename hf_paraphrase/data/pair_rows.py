@@ -22,7 +22,7 @@ from .schema import PAIRS, describe_columns, is_list, plain_name, require_column
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
-"""The names of columns with texts that are no paraphrase of the first side."""
+"""The names of columns with texts that are no paraphrase of the first sentence."""
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
 """A source of pairs: anything that :func:`~.rows.open_rows` opens."""
 _ONE_OR_ZERO = re.compile(r"[01]\.0*")

@@ -113,11 +113,11 @@ class RowStore(AbstractContextManager["RowStore"]):
         self._writer.close()
         # With whole batches the output does not depend on `GATHER_BYTES`.
         bytes_per_row = max(1, self.path.stat().st_size // max(1, len(self)))
-        most = max(1, GATHER_BYTES // bytes_per_row // BATCH_ROWS) * BATCH_ROWS
+        rows_per_table = max(1, GATHER_BYTES // bytes_per_row // BATCH_ROWS) * BATCH_ROWS
         with pa.OSFile(str(self.path), "rb") as file:
             reader = pa.ipc.open_file(file)
-            for begin in range(0, len(rows), most):
-                table = take_rows(reader.get_batch, self._starts, rows[begin : begin + most], self.schema)
+            for begin in range(0, len(rows), rows_per_table):
+                table = take_rows(reader.get_batch, self._starts, rows[begin : begin + rows_per_table], self.schema)
                 for first in range(0, table.num_rows, BATCH_ROWS):
                     yield table.slice(first, BATCH_ROWS)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..errors import InputError
 
 BITEXT = pa.schema([(name, pa.string()) for name in ("id", "source", "target", "source_lang", "target_lang")])
-"""Bitext: `source` is the foreign sentence, `target` the English one."""
+"""Bitext: `source` is the sentence to back-translate, `target` its translation, the reference of the paraphrases."""
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
 """The columns of every paraphrase set, which may have more."""

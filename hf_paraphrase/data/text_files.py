@@ -113,9 +113,9 @@ def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors
         length = min(map(len, pending))
         if length == 0:
             break
-        sides = [block.slice(0, length) for block in pending]
-        readable = np.logical_and.reduce([side.is_valid().to_numpy(zero_copy_only=False) for side in sides])
-        columns = {name: side.filter(pa.array(readable)) for name, side in zip(names, sides, strict=True)}
+        aligned = [block.slice(0, length) for block in pending]
+        readable = np.logical_and.reduce([texts.is_valid().to_numpy(zero_copy_only=False) for texts in aligned])
+        columns = {name: texts.filter(pa.array(readable)) for name, texts in zip(names, aligned, strict=True)}
         yield np.flatnonzero(readable) + line, columns
         pending = [block.slice(length) for block in pending]
         line += length

@@ -254,10 +254,10 @@ class DeduplicationRun:
             texts = self.take_texts(np.array([row, earlier])).to_pylist()
             log(f"  {similarity:.3f}  " + "  |  ".join(sanitize_line(text, 70) for text in texts), warning=True)
 
-    def take_texts(self, numbers: np.ndarray) -> pa.Array:
+    def take_texts(self, text_numbers: np.ndarray) -> pa.Array:
         """Return texts by their numbers; the texts of `against` are numbered first."""
         every = pa.chunked_array([chunk for texts in self.texts[::-1] for chunk in texts.chunks], pa.string())
-        taken = every.take(pa.array(numbers))
+        taken = every.take(pa.array(text_numbers))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 

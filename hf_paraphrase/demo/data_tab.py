@@ -208,13 +208,13 @@ class MeasureValues:
     def render(self, kept: NDArray[np.bool_]) -> str:
         """Return the HTML of the histogram, with the kept part of each bar in colour."""
         start, inside, counts = self.count_bars(kept)
-        most = int(counts.max(initial=1))
+        peak = int(counts.max(initial=1))
         bars = "".join(
-            f'<span title="from {start + number * self.width:g}: {count:,} pairs, {part:,} kept" '
-            f'style="height:{100 * count / most:.1f}%"><b style="height:{100 * part / max(count, 1):.1f}%"></b></span>'
-            for number, (part, count) in enumerate(zip(inside.tolist(), counts.tolist(), strict=True))
+            f'<span title="from {start + bar * self.width:g}: {count:,} pairs, {part:,} kept" '
+            f'style="height:{100 * count / peak:.1f}%"><b style="height:{100 * part / max(count, 1):.1f}%"></b></span>'
+            for bar, (part, count) in enumerate(zip(inside.tolist(), counts.tolist(), strict=True))
         )
-        ends = f"<span>{self.low:g}</span><span>at most {most:,} pairs per bar</span><span>{self.high:g}</span>"
+        ends = f"<span>{self.low:g}</span><span>at most {peak:,} pairs per bar</span><span>{self.high:g}</span>"
         return f'<h4>{escape(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
 
     def format_comparison(self, low: float, high: float) -> str | None:

@@ -128,8 +128,8 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
     listed = gr.Dataframe(wrap=True, interactive=False, elem_id="paraphrase-list")
 
     @report_errors(([],))
-    def on_paraphrase(there: str, back: str, text: str, most: float) -> tuple[Any, ...]:
-        summary, table = paraphrase_sentence(catalogue, there, back, read_sentence(text), int(most))
+    def on_paraphrase(to_pivot: str, from_pivot: str, text: str, num: float) -> tuple[Any, ...]:
+        summary, table = paraphrase_sentence(catalogue, to_pivot, from_pivot, read_sentence(text), int(num))
         columns = {label: name for label, name in _PARAPHRASE_COLUMNS.items() if name in table.column_names}
         datatypes = ["str", "str", *["number"] * (len(columns) - 2)]
         rows = round_rows(table, columns.values())
@@ -144,7 +144,7 @@ def choose_round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
     """Choose a model into another language and a model back, preferably for English; None without a pair."""
     names = catalogue.translators
     languages = {name: catalogue.models[name].languages for name in names}
-    trips = [(there, back) for there in names for back in names if languages[there] == languages[back][::-1]]
+    trips = [(name, back) for name in names for back in names if languages[name] == languages[back][::-1]]
     with_codes = [trip for trip in trips if None not in languages[trip[0]]]
     english = [trip for trip in with_codes if languages[trip[0]][0] == "en"]
     several = [(name, name) for name in names if catalogue.languages.get("target_lang")]

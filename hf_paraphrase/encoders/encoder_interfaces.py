@@ -30,13 +30,13 @@ _NORMS = {"euclidean": 2, "manhattan": 1}
 """The orders of the norms whose negative is the similarity."""
 
 
-def as_vectors(side: Any) -> NDArray[np.float32] | None:
+def as_vectors(values: Any) -> NDArray[np.float32] | None:
     """Convert embeddings to float32 (texts, dim); return None for texts."""
-    if isinstance(side, list) and side and hasattr(side[0], "shape"):
-        side = np.stack([np.asarray(_as_array(row)) for row in side])
-    if isinstance(side, str) or not hasattr(side, "__array__") or hasattr(side, "columns"):
+    if isinstance(values, list) and values and hasattr(values[0], "shape"):
+        values = np.stack([np.asarray(_as_array(row)) for row in values])
+    if isinstance(values, str) or not hasattr(values, "__array__") or hasattr(values, "columns"):
         return None
-    array = _as_array(side)
+    array = _as_array(values)
     if array.dtype.kind != "f":
         return None
     if array.ndim not in (1, 2):
@@ -168,7 +168,7 @@ class EncoderInterfaces:
         Each argument is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one.
         `similarity_fn_name` names the function. The cosine with a zero vector is 0. `options` go to :meth:`encode`.
         """
-        rows, others = (self._vectors_of(side, options) for side in (first, second))
+        rows, others = (self._vectors_of(each, options) for each in (first, second))
         if rows.shape[1] != others.shape[1]:
             size, other = rows.shape[1], others.shape[1]
             raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
@@ -182,17 +182,17 @@ class EncoderInterfaces:
 
         Both may be embeddings, as for :meth:`similarity`.
         """
-        rows, others = (self._vectors_of(side, options) for side in (first, second))
+        rows, others = (self._vectors_of(each, options) for each in (first, second))
         if rows.shape != others.shape:
             raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
         if (order := _NORMS.get(self.similarity_fn_name)) is None:
             return np.einsum("ij,ij->i", rows, others)
         return -np.linalg.norm(rows - others, ord=order, axis=1).astype(np.float32)
 
-    def _vectors_of(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
-        vectors = as_vectors(side)
+    def _vectors_of(self, texts_or_vectors: Any, options: dict[str, Any]) -> NDArray[np.float32]:
+        vectors = as_vectors(texts_or_vectors)
         if vectors is None:
-            texts = [side] if isinstance(side, str) else side
+            texts = [texts_or_vectors] if isinstance(texts_or_vectors, str) else texts_or_vectors
             vectors = np.asarray(self.encode(texts, **{"convert_to_numpy": True, **options}))
         return unit_rows(vectors) if self.similarity_fn_name == "cosine" else vectors
 

@@ -138,11 +138,11 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
     if len(layers) and getattr(layers[-1], "kind", None) == "Normalize":
         del layers[-1]
     vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
-    most = min(vectors.shape)
-    if size > most:
-        kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
-        what = f"{most} {kind} do not give vectors of {size} components"
-        raise InputError(what, remedy=f"give --hidden-size {most} or less")
+    max_components = min(vectors.shape)
+    if size > max_components:
+        kind = "components of the sentence encoder" if max_components == vectors.shape[1] else "words"
+        what = f"{max_components} {kind} do not give vectors of {size} components"
+        raise InputError(what, remedy=f"give --hidden-size {max_components} or less")
     # As `PCA` of scikit-learn, up to signs.
     centred = vectors - vectors.mean(0, dtype=np.float64)
     return WordVectors(list(words), (centred @ compute_principal_axes(centred, size)).astype(np.float32))

@@ -233,8 +233,8 @@ class PairObjective(Objective):
         vectors = torch.empty_like(encoded)
         vectors[torch.from_numpy(np.concatenate(dealt)).to(vectors.device)] = encoded
         total = 2 * len(pairs)
-        share = range(total * process // processes, total * (process + 1) // processes)
+        own_rows = range(total * process // processes, total * (process + 1) // processes)
         chosen = choose_negatives(
-            vectors, sentences.keys, pairs=len(pairs), negatives_from=self.args.negatives_from, rows=share
+            vectors, sentences.keys, pairs=len(pairs), negatives_from=self.args.negatives_from, rows=own_rows
         )
         return MegaBatch((epoch, start), first, sentences, gather_rows(chosen).cpu().numpy())

@@ -274,8 +274,8 @@ class SentenceEncoder(EncoderInterfaces):
         """Compute the token ids of texts as tensors.
 
         Returns:
-            `input_ids` and `attention_mask` (texts, length). A static table returns the `input_ids` (tokens,) of all
-            texts laid end to end, and `offsets` (texts,), the start of each text.
+            `input_ids` and `attention_mask` (texts, length). A static table returns the concatenated `input_ids`
+            (tokens,) of all texts, and `offsets` (texts,), the start of each text.
         """
         import torch
 
@@ -288,7 +288,7 @@ class SentenceEncoder(EncoderInterfaces):
     preprocess = tokenize
 
     def token_ids(self, texts: Texts, prompt: str | None = None) -> TokenIds:
-        """Compute the token ids of texts, laid end to end, in NumPy arrays."""
+        """Compute the concatenated token ids of texts as NumPy arrays."""
         return self.backend.token_ids(self.prepare(texts), self.choose_prompt(prompt))
 
     def encode(

@@ -44,7 +44,7 @@ class EncoderModule(Module):
         return cls(SentenceEncoder.from_pretrained(folder / subfolder if folder.is_dir() else model_name_or_path))
 
     def tokenize(self, texts: list[str], **options: Any) -> dict[str, Tensor]:
-        """Compute the token ids of texts, laid end to end."""
+        """Compute the concatenated token ids of texts."""
         return self.preprocess(texts)
 
     def preprocess(self, inputs: list[str], prompt: str | None = None, **options: Any) -> dict[str, Tensor]:

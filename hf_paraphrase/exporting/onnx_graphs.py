@@ -77,19 +77,19 @@ class TableGraph(nn.Module):
         return states, pooled
 
     def _concatenation(self, ids: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        vectors, number = self._vectors(ids), counts.sum(1).clamp_min(1.0)
+        vectors, num_counted = self._vectors(ids), counts.sum(1).clamp_min(1.0)
         weights, start, blocks = self.config.part_weights, 0, []
         for part, size in enumerate(self.config.vocab_sizes):
             in_part = ((ids >= start) & (ids < start + size)).unsqueeze(2) * counts
-            block = vectors * in_part * (number / in_part.sum(1).clamp_min(1.0)).unsqueeze(1)
+            block = vectors * in_part * (num_counted / in_part.sum(1).clamp_min(1.0)).unsqueeze(1)
             if weights is not None:
-                norm = (block.sum(1) / number).square().sum(1, keepdim=True).sqrt()
+                norm = (block.sum(1) / num_counted).square().sum(1, keepdim=True).sqrt()
                 factor = (weights[part] / sum(weights)) ** 0.5 / torch.where(norm > 0, norm, 1.0)
                 block = block * factor.unsqueeze(1)
             blocks.append(block)
             start += size
         states = torch.cat(blocks, 2)
-        return states, states.sum(1) / number
+        return states, states.sum(1) / num_counted
 
 
 class ClassifierGraph(TableGraph):

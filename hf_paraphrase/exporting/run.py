@@ -174,10 +174,10 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     results["megabytes"] = sum(_megabytes(staging, name) for name in ("onnx/*", "*.safetensors", "classifier.json"))
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
-        found = compute_cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
+        cosines = compute_cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
         results["sentences"] = len(sentences)
-        results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
-        results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
+        results["lowest_sentence_cosine"] = float(cosines.min(initial=1.0))
+        results["mean_sentence_cosine"] = float(cosines.mean()) if len(cosines) else 1.0
     artefact.finish(results=results, card=_card(artefact, model, source, settings, results))
     return results
 

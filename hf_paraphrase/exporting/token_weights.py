@@ -52,6 +52,6 @@ def center_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     """Subtract the mean embedding of some sentences from every row of an average's table, which is changed."""
     vectors = SentenceEncoder(model, tokenizer).encode(list(sentences))
     # Sentences without known tokens have no embedding.
-    known = vectors[vectors.any(axis=1)]
+    embedded = vectors[vectors.any(axis=1)]
     table = model.get_parameter("embeddings")
-    table.sub_(torch.from_numpy(known.mean(axis=0)).to(table))
+    table.sub_(torch.from_numpy(embedded.mean(axis=0)).to(table))

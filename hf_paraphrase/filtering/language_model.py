@@ -169,7 +169,7 @@ def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
 
 def _format_lines(model: Estimate, order: int) -> Iterator[str]:
     keys = model.keys[order - 1]
-    columns = [((keys >> _WORD_BITS * place) & _WORD_MASK).tolist() for place in reversed(range(order))]
+    columns = [((keys >> _WORD_BITS * position) & _WORD_MASK).tolist() for position in reversed(range(order))]
     grams = (" ".join([model.words[word_id] for word_id in gram]) for gram in zip(*columns, strict=True))
     probabilities = [f"{value:.7g}" for value in np.log10(model.probabilities[order - 1]).tolist()]
     backoffs = [""] * len(keys)

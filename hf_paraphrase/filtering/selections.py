@@ -143,12 +143,12 @@ def find_selection(name: str, text: str | None = None) -> Selection:
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
     """Check that every selection uses existing or measurable columns, and values of their types."""
-    sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
+    sentence_columns = dict(zip(SIDES, find_sides(schema.names), strict=True))
     for selection in (_with_class_numbers(selection, schema) for selection in selections):
         wanted_by = f"--keep `{selection.text}`"
         only_numbers = selection.function is None and selection.texts is None
         check_columns(selection.columns, schema, wanted_by, numbers=only_numbers)
-        column = sides.get(selection.columns[0], selection.columns[0])
+        column = sentence_columns.get(selection.columns[0], selection.columns[0])
         is_of_texts = column in schema.names and is_text(schema.field(column).type)
         if selection.function is None and not is_of_texts and selection.numbers is None:
             problem = f"{wanted_by}: the column {column} holds numbers, not text"
@@ -171,8 +171,8 @@ def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
     """Check that columns exist or can be measured."""
     measurable = list_measurable_columns(schema.names)
-    sides = dict(zip(SIDES, find_sides(schema.names), strict=True))
-    for column in (sides.get(column, column) for column in columns):
+    sentence_columns = dict(zip(SIDES, find_sides(schema.names), strict=True))
+    for column in (sentence_columns.get(column, column) for column in columns):
         if column in schema.names:
             kind = schema.field(column).type
             if not (is_number(kind) or (is_text(kind) and not numbers)):
@@ -186,8 +186,8 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Return which rows of a table satisfy a selection: bool (rows,)."""
-    sides = dict(zip(SIDES, find_sides(table.schema.names), strict=True))
-    columns = [sides.get(column, column) for column in selection.columns]
+    sentence_columns = dict(zip(SIDES, find_sides(table.schema.names), strict=True))
+    columns = [sentence_columns.get(column, column) for column in selection.columns]
     selection = _with_class_numbers(selection, table.schema)
     if selection.function is None and is_text(table.schema.field(columns[0]).type):
         return selection.mask(table.column(columns[0]).cast(pa.string()))

@@ -131,8 +131,8 @@ def adapt_card(card: str, names: Iterable[str], repo_id: str) -> str:
     """Replace the names of a folder by the name of its repository in the code of a card or report."""
     body = split_card(card)[1]
     head = card[: len(card) - len(body)]
-    known = {form for name in names for form in (name, json.dumps(name)[1:-1], f"path/to/{name}")}
-    listed = "|".join(map(re.escape, sorted({*known, _DATA_PLACEHOLDER}, key=len, reverse=True)))
+    folder_names = {form for name in names for form in (name, json.dumps(name)[1:-1], f"path/to/{name}")}
+    listed = "|".join(map(re.escape, sorted({*folder_names, _DATA_PLACEHOLDER}, key=len, reverse=True)))
     quoted = rf"(?P<quote>[\"']|&quot;)(?:{listed})(?P<rest>/[^\"'&\n]*)?(?P=quote)"
     body = re.sub(rf"(?P<call>{_CALLS}){quoted}", rf"\g<call>\g<quote>{repo_id}\g<rest>\g<quote>", body)
     # Code that opens files of the folder needs to download them.
@@ -146,5 +146,5 @@ def adapt_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten the paths in the settings of a record and of its evaluations."""
     shortened = {**record, **with_short_paths({name: record[name] for name in ("settings",) if name in record})}
     if evaluations := record.get("evaluations"):
-        shortened["evaluations"] = {name: adapt_record(item) for name, item in evaluations.items()}
+        shortened["evaluations"] = {name: adapt_record(evaluation) for name, evaluation in evaluations.items()}
     return shortened

@@ -25,7 +25,7 @@ from ..data.batch_function import BatchFunction, Progress, Report, add_report, n
 from ..data.folder import DataFolder
 
 REPORTS = "shards"
-"""The folder of the reports, in incomplete work."""
+"""The folder of the reports of an incomplete job."""
 _SHARDS, _MAX_SHARDS = 16, 99_999
 _MIN_ROWS, _MAX_ROWS = 10_000, 250_000
 

@@ -242,6 +242,6 @@ def find_nearest_targets(
 
 
 def _list_pairs(neighbors: Neighbors) -> NDArray[np.int64]:
-    """List queries and their neighbors (pairs, 2)."""
+    """List queries and their neighbours (pairs, 2)."""
     queries, column = np.nonzero(neighbors[0] >= 0)
     return np.stack([queries, neighbors[0][queries, column]], axis=1)

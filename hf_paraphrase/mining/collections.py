@@ -64,14 +64,14 @@ def read_collection(path: Path, layout: str) -> Collection:
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
     """Read the true pairs of two collections, `source id TAB target id` per line, as sorted rows (pairs, 2)."""
     remedy = "one pair per line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
-    sides = {"source": source, "target": target}
-    rows = {name: {sentence_id: row for row, sentence_id in enumerate(side.names)} for name, side in sides.items()}
+    collections = {"source": source, "target": target}
+    rows = {name: {key: row for row, key in enumerate(each.names)} for name, each in collections.items()}
     pairs = set()
-    for lines, texts in read_fields(path, list(sides), StrictLines(), remedy=remedy):
-        for line, *pair in zip(lines.tolist(), *(texts[name].to_pylist() for name in sides), strict=True):
-            for sentence_id, (name, side) in zip(pair, sides.items(), strict=True):
+    for lines, texts in read_fields(path, list(collections), StrictLines(), remedy=remedy):
+        for line, *pair in zip(lines.tolist(), *(texts[name].to_pylist() for name in collections), strict=True):
+            for sentence_id, (name, collection) in zip(pair, collections.items(), strict=True):
                 if sentence_id not in rows[name]:
-                    message = f"the id `{sentence_id[:80]}` is not in {side.path.name}, or its sentence is empty"
+                    message = f"the id `{sentence_id[:80]}` is not in {collection.path.name}, or its sentence is empty"
                     raise InputError(message, path=path, line=line, remedy=remedy)
             pairs.add((rows["source"][pair[0]], rows["target"][pair[1]]))
     return np.array(sorted(pairs), np.int64).reshape(-1, 2)
@@ -102,7 +102,7 @@ class TaskPart:
         """Read `PREFIX.PART.fr`, `PREFIX.PART.en` and `PREFIX.PART.gold` for a prefix that ends in `fr-en`."""
         codes = Path(prefix).name.split("-")
         # The code of a language may have a hyphen itself: pt-BR-en.
-        splits = [("-".join(codes[:place]), "-".join(codes[place:])) for place in range(1, len(codes))]
+        splits = [("-".join(codes[:position]), "-".join(codes[position:])) for position in range(1, len(codes))]
         splits = [(one, other) for one, other in splits if one != other]
         if not splits or not all(codes):
             raise InputError(

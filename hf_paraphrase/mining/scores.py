@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 MARGINS = ("ratio", "distance", "absolute")
 """margin(a, b): `ratio` a / b, `distance` a − b, `absolute` a."""
 THRESHOLDS = {"ratio": 1.15, "distance": 0.08, "absolute": 0.6}
-"""Default minimum scores of the built-in multilingual encoder, near the best F1 where a third of the sentences on each
-side of Tatoeba have a translation. Rarer translations need a higher threshold, other texts and encoders their own."""
+"""Default minimum scores of the built-in multilingual encoder, near the best F1 on Tatoeba if a third of the sentences
+of each language have a translation. Rarer translations need a higher threshold, other texts and encoders their own."""
 MIN_MEAN = 0.3
 """The ratio divides by at least this number; a smaller mean would give unrelated sentences a high ratio."""
 _LEAST_MEAN = 1e-6
@@ -63,16 +63,16 @@ def match_one_to_one(
 
     Applying a threshold before or after the selection gives the same pairs.
     """
-    taken = np.zeros(len(scores), bool)
+    selected = np.zeros(len(scores), bool)
     used_sources: set[int] = set()
     used_targets: set[int] = set()
     for pair in order_by_score(source, target, scores):
-        one, two = int(source[pair]), int(target[pair])
-        if one not in used_sources and two not in used_targets:
-            used_sources.add(one)
-            used_targets.add(two)
-            taken[pair] = True
-    return taken
+        source_row, target_row = int(source[pair]), int(target[pair])
+        if source_row not in used_sources and target_row not in used_targets:
+            used_sources.add(source_row)
+            used_targets.add(target_row)
+            selected[pair] = True
+    return selected
 
 
 def compute_measures(found: int, right: int, gold: int) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Seq2SeqParaphraser(Generator):
             if isinstance(nbest, str):
                 outcomes.append(nbest)
             else:
-                outcomes.append([Candidate(found.text, found.log_prob, found.num_tokens) for found in nbest[:num]])
+                outcomes.append([Candidate(each.text, each.log_prob, each.num_tokens) for each in nbest[:num]])
         return outcomes
 
     def describe(self) -> dict[str, Any]:
@@ -186,10 +186,10 @@ def _as_list(nbest: Any) -> list[Any]:
 
 
 def _check_languages(trip: RoundTrip, forward: str, backward: str) -> None:
-    there, back = ((part.model.config.source_lang, part.model.config.target_lang) for part in trip)
-    if any(map(are_different, there, back[::-1])):
+    forth, back = ((part.model.config.source_lang, part.model.config.target_lang) for part in trip)
+    if any(map(are_different, forth, back[::-1])):
         raise UsageError(
-            f"no round trip: {forward} translates {'→'.join(map(str, there))}, but {backward} "
+            f"no round trip: {forward} translates {'→'.join(map(str, forth))}, but {backward} "
             f"{'→'.join(map(str, back))}",
             remedy="give a model into another language and one back for every round trip",
         )

@@ -190,7 +190,7 @@ class SearchIndex:
 
         Args:
             queries: One sentence or several.
-            k: Maximum number of neighbors per query.
+            k: Maximum number of neighbours per query.
             method: `exact` or `approximate`; by default approximate if the index is built for it and there are no
                 filters.
             nprobe: Number of inverted lists that an approximate search reads.
@@ -198,15 +198,15 @@ class SearchIndex:
                 :func:`~.filters.select_rows`.
             hybrid: Rank the sentences by their words too, and fuse the two rankings.
             reranker: A cross-encoder, or its folder or name on the Hub, that ranks the best 100 candidates again.
-            snippets: Return with each neighbor its passage that is nearest to the query, a sentence or about 200
+            snippets: Return with each neighbour its passage that is nearest to the query, a sentence or about 200
                 characters; see :func:`~.snippets.split_passages`.
             batch_size: Queries in a padded batch of the encoder.
             prompt_name: The name of a prompt to put before each query; `query` by default, if the encoder has it.
             prompt: A text to put before each query.
 
         Yields:
-            For each query its neighbors, the nearest first. A query without a word that the encoder knows has no
-            neighbors, except in a hybrid search if the corpus contains one of its words.
+            For each query its neighbours, the nearest first. A query without a word that the encoder knows has no
+            neighbours, except in a hybrid search if the corpus contains one of its words.
         """
         queries, snapshot = list_of_texts(queries), self.snapshot
         if prompt_name is not None:

@@ -28,7 +28,7 @@ class SegmentEntry:
         removed: Name of the file that lists the removed rows, or None.
         num_removed: Number of removed rows.
         nlist: Number of inverted lists; 0 without.
-        recall: Fraction of the true ten nearest neighbors that approximate search finds; None for exact search.
+        recall: Fraction of the true ten nearest neighbours that approximate search finds; None for exact search.
     """
 
     name: str

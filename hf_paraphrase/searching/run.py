@@ -262,7 +262,7 @@ def _log_counts(made: Manifest, before: Manifest | None = None) -> None:
             log(f"{count:,} of {made.read - before.read:,} sentences {what}")
     if made.recall is not None:
         lists = f" ({made.nlist:,} lists in the largest segment)" if made.nlist else ""
-        log(f"{made.method}{lists}: finds {100 * made.recall:.1f} % of the true 10 nearest neighbors of a sample")
+        log(f"{made.method}{lists}: finds {100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample")
 
 
 def _change(settings: SearchSettings) -> Searched:

@@ -65,7 +65,7 @@ def paraphrase_mining(
     top_k: int = 100,
     **options: Any,
 ) -> list[tuple[float, int, int]]:
-    """Find the most similar pairs of sentences, from the nearest neighbors of each sentence.
+    """Find the most similar pairs of sentences, from the nearest neighbours of each sentence.
 
     `model` is a :class:`~..sentence_encoder.SentenceEncoder`; its `encode` gets `batch_size` and further options. The
     `top_k` nearest sentences of each are considered, compared in chunks as by :func:`semantic_search`.

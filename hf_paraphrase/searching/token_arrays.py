@@ -80,7 +80,7 @@ def list_token_arrays(value: Any) -> Arrays | None:
         return None
     arrays = value if isinstance(value[0], list) else [value]
     for row, ids in enumerate(arrays, 1):
-        wrong = [item for item in ids if type(item) is not int or item < 0] if isinstance(ids, list) else [ids]
+        wrong = [each for each in ids if type(each) is not int or each < 0] if isinstance(ids, list) else [ids]
         if wrong:
             raise UsageError(f"input: array {row} has {wrong[0]!r:.80}, which is no token id")
     return arrays

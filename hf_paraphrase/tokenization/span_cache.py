@@ -42,11 +42,11 @@ _REPLACED = (r"\p{Nd}", r"\s+", r"\s", " {2,}", " +")
 MAX_CHARACTERS = 1 << 21
 """Maximum number of characters of cached spans; a call that begins with more clears the cache."""
 _FEW_TEXTS = 512
-"""Python splits so few texts faster than Arrow."""
+"""Up to this number of texts, Python splits faster than Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
-"""Python splits so many texts in the time of importing Arrow."""
+"""The number of texts that Python splits in the time of importing Arrow."""
 _FEW_SPANS = 48
-"""Python gathers the ids of so few spans faster than NumPy."""
+"""Up to this number of spans, Python gathers ids faster than NumPy."""
 _ALONE, _LENGTH, _START = 1, 1, 32
 """The bit of a code for a span that must stand alone, and the first bits of the length and the start of its ids."""
 _LENGTHS = (1 << (_START - _LENGTH)) - 1

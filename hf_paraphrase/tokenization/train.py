@@ -226,10 +226,10 @@ def _learn(
 
 def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:
     """Measure the tokenizer on the first sentences of all corpora."""
-    most = -(-_MEASURED // len(corpora))
-    sentences = [sentence for stream in corpora for sentence in islice(stream(), most)]
+    sentences_per_corpus = -(-_MEASURED // len(corpora))
+    sentences = [sentence for stream in corpora for sentence in islice(stream(), sentences_per_corpus)]
     ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]
     tokens = sum(map(len, ids))
     unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
-    per_sentence, share = tokens / max(len(ids), 1), unknown / max(tokens, 1)
-    return {"measured": len(ids), "tokens_per_sentence": per_sentence, "unknown_share": share}
+    per_sentence, unknown_fraction = tokens / max(len(ids), 1), unknown / max(tokens, 1)
+    return {"measured": len(ids), "tokens_per_sentence": per_sentence, "unknown_share": unknown_fraction}

@@ -164,22 +164,22 @@ def difference(
         pairs: For each system, the scores in bootstrap replicates of the test pairs (replicates, seeds), with the same
             draws and the order of seeds of `first` and `second`; None without scores of single pairs.
     """
-    sides = [side if isinstance(side, Mapping) else {-1: float(side)} for side in (first, second)]
-    seeded = [isinstance(side, Mapping) for side in (first, second)]
+    systems = [system if isinstance(system, Mapping) else {-1: float(system)} for system in (first, second)]
+    seeded = [isinstance(system, Mapping) for system in (first, second)]
     drawn = None if pairs is None else [np.asarray(part, np.float64) for part in pairs]
     if paired:
-        seeds = [seed for seed in sides[0] if seed in sides[1]]
-        columns = [[list(side).index(seed) for seed in seeds] for side in sides]
+        seeds = [seed for seed in systems[0] if seed in systems[1]]
+        columns = [[list(system).index(seed) for seed in seeds] for system in systems]
         if drawn is not None:
             drawn = [drawn[0][:, columns[0]] - drawn[1][:, columns[1]], np.zeros((len(drawn[0]), 1))]
-        sides = [{seed: sides[0][seed] - sides[1][seed] for seed in seeds}, {-1: 0.0}]
+        systems = [{seed: systems[0][seed] - systems[1][seed] for seed in seeds}, {-1: 0.0}]
         seeded = [True, False]
-    if not all(sides):
+    if not all(systems):
         raise ValueError("the systems have no seeds to compare")
-    values = [np.array(list(side.values()), np.float64) for side in sides]
+    values = [np.array(list(system.values()), np.float64) for system in systems]
     parts = tuple(
-        (_over_seeds(side, None if drawn is None else drawn[index]), len(side) - 1)
-        for index, side in enumerate(values)
+        (_over_seeds(system, None if drawn is None else drawn[index]), len(system) - 1)
+        for index, system in enumerate(values)
         if seeded[index]
     )
     over_pairs = None if drawn is None else drawn[0].mean(axis=1) - drawn[1].mean(axis=1)

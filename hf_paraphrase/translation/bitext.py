@@ -101,16 +101,16 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
         max_words: Maximum number of words (:func:`~hf_paraphrase.text.words.count_words`) of a source and a target.
         moses: Whether to normalize punctuation.
     """
-    sides = []
+    columns = []
     for side in ("source", "target"):
         texts = [text or "" for text in table[side].to_pylist()]
         (language,) = table[f"{side}_lang"].slice(0, 1).to_pylist() or [None]
-        sides.append(normalize_punctuation(texts, language or "en") if moses else texts)
-    fits = np.all([count_words(pa.array(side, pa.string())) <= max_words for side in sides], axis=0).tolist()
-    pairs = zip(*sides, strict=True)
-    chosen = [pair for pair, fit in zip(pairs, fits, strict=True) if fit and not any(map(is_blank, pair))]
-    sources, targets = [source for source, _ in chosen], [target for _, target in chosen]
-    return BitextSides(sources, targets, table.num_rows - len(chosen))
+        columns.append(normalize_punctuation(texts, language or "en") if moses else texts)
+    fits = np.all([count_words(pa.array(side, pa.string())) <= max_words for side in columns], axis=0).tolist()
+    pairs = zip(*columns, strict=True)
+    clean_pairs = [pair for pair, fit in zip(pairs, fits, strict=True) if fit and not any(map(is_blank, pair))]
+    sources, targets = [source for source, _ in clean_pairs], [target for _, target in clean_pairs]
+    return BitextSides(sources, targets, table.num_rows - len(clean_pairs))
 
 
 def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max_rows: int | None = None) -> None:
@@ -124,10 +124,10 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max
     for batch in bitext.rows(split).batches(present, stop=max_rows) if present else ():
         for name in present:
             languages[name] |= dict.fromkeys(batch.column(name).unique().to_pylist())
-    for name, found in languages.items():
+    for name, codes in languages.items():
         own = getattr(model.config, name, None)
-        if (language := next((code for code in found if are_different(code, own)), None)) is not None:
-            side, has = name.partition("_")[0], "is" if len(found) == 1 else "has rows in"
+        if (language := next((code for code in codes if are_different(code, own)), None)) is not None:
+            side, has = name.partition("_")[0], "is" if len(codes) == 1 else "has rows in"
             problem = f"the {side} {has} {language}, but the model {folder} {translates[name]} {own}"
             raise InputError(problem, path=bitext.path, remedy="give a model and bitext of the same two languages")
 

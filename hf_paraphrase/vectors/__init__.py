@@ -1,7 +1,7 @@
-"""Computations on arrays of embeddings, without a model: cosines, neighbors, measures and quantization.
+"""Computations on arrays of embeddings, without a model: cosines, neighbours, measures and quantization.
 
 Start with `similarity` (unit rows, cosines, correlations) and `exact_search` (top k, and pairs above a threshold).
-`faiss_index` searches many vectors for neighbors, `ivf_index` finds near-duplicates, and `storage` has quantization
+`faiss_index` searches many vectors for neighbours, `ivf_index` finds near-duplicates, and `storage` has quantization
 and files.
 """
 

@@ -46,14 +46,14 @@ def find_nearest(
         corpus: float32 (rows, dim).
         k: Neighbors per query; fewer are returned if the corpus is smaller.
         candidate_rows: The rows of the corpus to compare, ascending; None for all.
-        skip_zero: Leave zero vectors out, as queries and as neighbors; otherwise their cosine with every vector is 0.
+        skip_zero: Leave zero vectors out, as queries and as neighbours; otherwise their cosine with every vector is 0.
         are_unit: Whether the rows of the corpus already have length 1 or 0.
         names: The names of queries and corpus in errors.
         query_block: Queries per block.
         corpus_block: Corpus rows per block.
 
     Returns:
-        The rows of the neighbors (queries, min(k, rows)), by descending cosine and then by row, padded with -1; and
+        The rows of the neighbours (queries, min(k, rows)), by descending cosine and then by row, padded with -1; and
         their cosines, padded with 0.
     """
     check_counts(k=k)
@@ -174,7 +174,7 @@ class ScoredPairs:
 def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
     """Return the `limit` pairs with the highest scores of a stream; memory holds twice as many pairs and a block."""
     check_counts(max_pairs=limit)
-    found = waiting = 0
+    found = num_stored = 0
     lowest = -np.inf
     parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
 
@@ -185,12 +185,12 @@ def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
 
     for first, second, scores in blocks:
         found += len(scores)
-        good = scores >= lowest
-        waiting += int(good.sum())
-        parts.append((first[good], second[good], scores[good]))
-        if waiting > 2 * limit:
+        is_candidate = scores >= lowest
+        num_stored += int(is_candidate.sum())
+        parts.append((first[is_candidate], second[is_candidate], scores[is_candidate]))
+        if num_stored > 2 * limit:
             parts = [best()]
-            waiting, lowest = limit, float(parts[0][2][-1])
+            num_stored, lowest = limit, float(parts[0][2][-1])
     return ScoredPairs(*best(), found)
 
 

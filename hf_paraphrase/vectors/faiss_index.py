@@ -22,7 +22,7 @@ _ROWS_PER_LIST, _SAMPLED_PER_LIST = 39, 48
 _LINKS = 32
 _MIN_EXPLORED = 64
 _OVERSAMPLING = {"ivf": 1, "hnsw": 1, "int8": 2, "binary": 10}
-"""The number of candidates per neighbor that are rescored; fewer bits need more."""
+"""The number of candidates per neighbour that are rescored; fewer bits need more."""
 
 
 def import_faiss() -> Any:
@@ -126,7 +126,7 @@ class FaissIndex:
 
         Returns:
             Rows and cosines in double precision, each (queries, k), the nearest first, padded with -1 and 0. Zero
-            vectors are left out, as queries and as neighbors.
+            vectors are left out, as queries and as neighbours.
         """
         removed = np.empty(0, np.int64) if removed is None else removed
         size = min(len(self._vectors), k * _OVERSAMPLING[self._kind] + (len(removed) if self._kind == "binary" else 0))
@@ -158,7 +158,7 @@ class FaissIndex:
 def measure_recall(
     index: FaissIndex, vectors: NDArray[np.float32], queries: NDArray[np.float32], k: int = 10
 ) -> float:
-    """Compute the recall of the k nearest neighbors of the queries, 0 to 1; ties with the k-th neighbor count."""
+    """Compute the recall of the k nearest neighbours of the queries, 0 to 1; ties with the k-th neighbour count."""
     queries, k = queries[queries.any(axis=1)], min(k, len(vectors))
     if not k or not len(queries):
         return 1.0

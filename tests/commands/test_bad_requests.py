@@ -91,7 +91,7 @@ REQUESTS = {
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "built for the method exact",
-    "distill --teacher {avg} --bitext {bitext} --teacher-lang fi --output out": "neither is in fi, the language of",
+    "distill --teacher {avg} --bitext {bitext} --teacher-lang fi --output out": "neither in the teachers' language fi",
     f"{DISTILL} --initial-model {{word_trigram}} --min-frequency 3 --output out": "exclude each other",
     f"{DISTILL} --initial-model {{avg}} --matryoshka 9 --output out": "is more than the 8 components",
     "distill --teacher {avg} --multilingual-teacher {gran} --multilingual-text blank --output o": "--teacher DIR",

@@ -387,14 +387,14 @@ class OpusparcusSource(Source, TrainingSettings):
         if "train" not in files and (self.quality is not None or self.decontaminate):
             remedy = "--quality and --decontaminate concern the training part only"
             raise InputError(f"no training pairs of {self.lang} below this folder", path=self.data_dir, remedy=remedy)
-        most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
+        num_pairs = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
         parts = [
             Part(name, OPUSPARCUS, [path], partial(_read_opusparcus, path, name, self.lang))
             for name, path in files.items()
         ]
         annotated = [part for part in parts if part.split != "train"]
         if "train" in files:
-            training = partial(_training_pairs, parts[0].read, [part.read for part in annotated], most)
+            training = partial(_training_pairs, parts[0].read, [part.read for part in annotated], num_pairs)
             parts[0] = replace(parts[0], read=training, training=True)
         schema = pa.schema([field for field in OPUSPARCUS if field.name not in _RANKING_NAMES])
         for part in annotated:
@@ -426,24 +426,24 @@ def _read_opusparcus(path: Path, split: str, lang: str, errors: LineErrors) -> I
         yield table
 
 
-def _training_pairs(read: Read, annotated: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Stream the first `most` rows, and drop pairs that are also development or test pairs, in either order."""
+def _training_pairs(read: Read, annotated: Sequence[Read], stop: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Stream the first `stop` rows, and drop pairs that are also development or test pairs, in either order."""
     parts = [np.empty(0, np.uint64)]
     # Errors in these files are reported when their own splits are read.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in annotated):
         sides = table.select(PAIRS.names).columns
         parts += [hash_rows(*sides), hash_rows(*reversed(sides))]
     keys = np.unique(np.concatenate(parts))
-    taken = 0
+    num_rows = 0
     for table in read(errors):
-        table = table if most is None else table.slice(0, most - taken)
-        taken += table.num_rows
+        table = table if stop is None else table.slice(0, stop - num_rows)
+        num_rows += table.num_rows
         matched = are_among(hash_rows(*table.select(PAIRS.names).columns), keys)
         if matched.any():
             errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))
         yield table
-        if taken == most:
+        if num_rows == stop:
             return
 
 

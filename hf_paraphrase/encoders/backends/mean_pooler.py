@@ -28,7 +28,7 @@ _FEW_TEXTS = 24
 _FEW_TOKENS = 1 << 14
 """Maximum number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
-"""Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
+"""Computes the means (texts, columns) of texts from their concatenated ids (tokens,) and offsets (texts + 1,)."""
 _ROWS_PER_TEXT = 16
 """A table of integers is converted to floats as a whole if its texts may need as many rows as it has."""
 _TOKENS_THAT_PAY = 1 << 24

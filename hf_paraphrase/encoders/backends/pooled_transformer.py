@@ -267,8 +267,8 @@ def _count_positions(model: Any) -> int | None:
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
-    most = getattr(model.config, "max_position_embeddings", None)
-    return most if isinstance(most, int) and most > 0 else None
+    num_positions = getattr(model.config, "max_position_embeddings", None)
+    return num_positions if isinstance(num_positions, int) and num_positions > 0 else None
 
 
 def read_parts(folder: Path) -> tuple[Path, dict[str, Any]] | None:

@@ -194,8 +194,8 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
             _check_ids(part, size, folder)
     rust_tokenizer: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
-    found = {name: parts[0].token_to_id(token) for name, token in named.items()}
-    special_ids = {name: token_id for name, token_id in found.items() if token_id is not None}
+    token_ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
+    special_ids = {name: token_id for name, token_id in token_ids.items() if token_id is not None}
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype"}
     left_out |= {"vocab_size", "hidden_size"} if is_joined else set()
     config = {key: value for key, value in config.items() if key not in left_out}

@@ -152,8 +152,8 @@ def measure_translation_retrieval(
         keys.append(np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64))
     width = int(keys[1].max()) + 1
     pair_keys = np.unique(keys[0] * width + keys[1])
-    sides = source_vectors, target_vectors
-    neighbors = [find_nearest(sides[side], sides[1 - side], _NUM_NEIGHBORS, skip_zero=True) for side in (0, 1)]
+    vectors = source_vectors, target_vectors
+    neighbors = [find_nearest(vectors[side], vectors[1 - side], _NUM_NEIGHBORS, skip_zero=True) for side in (0, 1)]
     scales = [cosines.mean(axis=1) for _, cosines in neighbors]
     by_cosine: list[float] = []
     with_margin: list[float] = []

@@ -41,7 +41,7 @@ def character_ngrams(spelling: str) -> list[str]:
     return ngrams or [spelling]
 
 
-def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
+def spell_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     """Spell the tokens of a vocabulary with boundary marks: `<word>`, and `ing>` for a piece `##ing` inside a word.
 
     In a vocabulary that marks the beginning of a word (`▁word`), a token may continue, so it has no mark at its end; a
@@ -83,7 +83,7 @@ class CharNgramEmbeddings(nn.Module):
         super().__init__()
         grams = [[] if word is None else character_ngrams(word) for word in spelt]
         lengths = np.zeros(size, np.int64)
-        lengths[: len(grams)] = [len(found) for found in grams]
+        lengths[: len(grams)] = [len(ngrams) for ngrams in grams]
         self._ends = ends_of(lengths)
         hashed = hash64(chain.from_iterable(grams))
         self._buckets = (hashed % np.uint64(buckets)).astype(np.int64)

@@ -116,13 +116,13 @@ class DistillationObjective(Objective):
         numbers = np.array([number for _, number in items], np.int64)
         numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
         texts = self.data.texts.take(numbers)
-        rows, local = distinct(texts.ids if len(texts.ids) else np.zeros(1, np.int64), len(self._table[0]))
+        rows, local = find_distinct(texts.ids if len(texts.ids) else np.zeros(1, np.int64), len(self._table[0]))
         ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
         batch: dict[str, NDArray[Any]] = {"rows": rows, "targets": self.data.targets.take(numbers)}
         batch |= {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
         if self.letters is not None:
             buckets, batch["ngram_offsets"] = self.letters.of_rows(rows)
-            batch["ngram_rows"], batch["ngrams"] = distinct(buckets, len(self.letters.table))
+            batch["ngram_rows"], batch["ngrams"] = find_distinct(buckets, len(self.letters.table))
         return {name: torch.from_numpy(part) for name, part in batch.items()}
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
@@ -146,12 +146,12 @@ class DistillationObjective(Objective):
     def _in_one_space(self, students: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         if self.projection is not None:
             students = students @ self.projection[:, : students.shape[1]].T
-        more = students.shape[1] - targets.shape[1]
+        num_padding = students.shape[1] - targets.shape[1]
         if self.data.targets.are_partial:
             parts = targets.split(self.data.targets.sizes, dim=1)
-            known = torch.cat([part.any(1, keepdim=True).expand_as(part) for part in parts], 1)
-            students = students * functional.pad(known.float(), (0, more), value=1.0)
-        return students, functional.pad(targets, (0, more)) if more else targets
+            has_target = torch.cat([part.any(1, keepdim=True).expand_as(part) for part in parts], 1)
+            students = students * functional.pad(has_target.float(), (0, num_padding), value=1.0)
+        return students, functional.pad(targets, (0, num_padding)) if num_padding else targets
 
     @torch.no_grad()
     def after_update(self) -> None:
@@ -176,7 +176,7 @@ class DistillationObjective(Objective):
                 self._table[0].copy_(load_file(folder / _TABLE_FILE)[TABLE])
 
 
-def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the different ids below `size`, ascending, and the index of each id among them, faster than sorting."""
     occurs, indices = np.zeros(size, bool), np.empty(size, np.int64)
     occurs[ids] = True
@@ -247,12 +247,12 @@ def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components
     The embeddings are normalized and not centred. The rotation changes no cosine, and makes the first components the
     best ones for truncation. `components` is the number of components to keep, 0 for all.
     """
-    numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
-    some = texts.take(numbers)
-    vectors = encoder.encode_token_ids(TokenIds(some.ids.astype(np.int64), some.offsets))
+    sampled_ids = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
+    sample = texts.take(sampled_ids)
+    vectors = encoder.encode_token_ids(TokenIds(sample.ids.astype(np.int64), sample.offsets))
     unit = functional.normalize(torch.from_numpy(vectors)).numpy()
-    kept = components or unit.shape[1]
+    num_components = components or unit.shape[1]
     model = encoder.model
-    axes = torch.from_numpy(compute_principal_axes(unit, kept)).to(model.embeddings)
+    axes = torch.from_numpy(compute_principal_axes(unit, num_components)).to(model.embeddings)
     model.embeddings = nn.Parameter(model.embeddings @ axes)
-    model.config.hidden_size = kept
+    model.config.hidden_size = num_components

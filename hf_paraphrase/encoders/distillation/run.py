@@ -80,13 +80,13 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
     described = describe_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
-    for name, share in texts.shares_of(student.tokenizer.unk_token_id, encoded).items():
-        if share > _MOST_UNKNOWN:
-            log(f"{share:.0%} of the tokens in {name} are unknown: train the tokenizer with text in {name}, too")
-    numbers = None
+    for name, fraction in texts.measure_fractions(student.tokenizer.unk_token_id, encoded).items():
+        if fraction > _MOST_UNKNOWN:
+            log(f"{fraction:.0%} of the tokens in {name} are unknown: train the tokenizer with text in {name}, too")
+    text_ids = None
     if settings.language_exponent != 1:
-        numbers = texts.balanced(settings.language_exponent, settings.seed)
-        log(f"{len(numbers):,} texts per epoch, with texts of smaller languages repeated")
+        text_ids = texts.balance_languages(settings.language_exponent, settings.seed)
+        log(f"{len(text_ids):,} texts per epoch, with texts of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
     multilingual_target_ids = texts.multilingual_target_ids(settings.supports)
     vectors = []
@@ -103,7 +103,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         **{name: getattr(settings, name) for name in list_option_names(ObjectiveSettings)},
         bf16=settings.precision == "bf16",
     )
-    data = DistillationTexts(encoded, TeacherVectors(vectors, settings.teacher_weights), numbers)
+    data = DistillationTexts(encoded, TeacherVectors(vectors, settings.teacher_weights), text_ids)
     trainer = DistillationTrainer(
         student.model, arguments, data, student.tokenizer, evaluator, letters=letters, report=show_line
     )
@@ -113,7 +113,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
 
 def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
     from ..initial_vectors import read_word_list
-    from .texts import described, open_bitexts, read_texts
+    from .texts import describe_left_out, open_bitexts, read_texts
 
     def corpora(sources: list[str]) -> list[SentenceCorpus]:
         return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(to_path, sources)]
@@ -129,13 +129,13 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
         held_out=settings.decontaminator("text"),
         scratch=find_scratch_folder(run.folder),
     )
-    log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
+    log(f"{len(texts):,} texts; left out: {describe_left_out(texts.left_out)}")
     if settings.teacher and not (texts.target_text_ids >= 0).any():
         raise InputError(
             "no text in a language that --teacher supports is left", path=settings.texts[0], remedy="give more --text"
         )
     if len(texts.names) > 1:
-        log(", ".join(f"{name} {count:,}" for name, count in texts.by_language().items()))
+        log(", ".join(f"{name} {count:,}" for name, count in texts.count_by_language().items()))
     return texts
 
 
@@ -146,7 +146,7 @@ def _student(
     import torch
 
     from ..encoder_vocabulary import prepare_encoder
-    from .char_ngrams import CharNgramEmbeddings, spellings
+    from .char_ngrams import CharNgramEmbeddings, spell_tokens
     from .texts import encode_texts
 
     if settings.initial_model is None and settings.hidden_size is None and settings.initial_vectors is None:
@@ -158,7 +158,7 @@ def _student(
         encoder, encoded, coverage = prepare_encoder(settings, partial(iter, texts), encode)
     letters = None
     if settings.letters:
-        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter(TABLE)
+        spelt, embeddings = spell_tokens(encoder.tokenizer), encoder.model.get_parameter(TABLE)
         if settings.initial_model is None and coverage is None:
             # The own vector of a token starts at zero, so that a token without text is the sum of its n-grams.
             with torch.no_grad():
@@ -173,10 +173,10 @@ def _write(
     from ..model_folder import find_card_name
     from ..trainer import DEV_SCORE, score_encoder
     from .objective import turn_to_principal_axes
-    from .texts import OTHER, described
+    from .texts import OTHER, describe_left_out
 
     names = [Path(teacher).resolve().name for teacher in settings.teachers]
-    by_language = texts.by_language() if len(texts.names) > 1 else None
+    by_language = texts.count_by_language() if len(texts.names) > 1 else None
     data = trainer.training_objective.data
     results: dict[str, Any] = {
         "texts": len(texts),
@@ -194,8 +194,8 @@ def _write(
         initial = f"those of {find_card_name(settings.initial_model)}, with all its other weights"
     elif settings.initial_vectors is not None:
         initial = f"{to_path(settings.initial_vectors).name} ({coverage})"
-    folders = [item for item in (*settings.text, *settings.multilingual_text) if Path(item).is_dir()]
-    languages = {item for folder in folders for item in languages_read(folder, english=folder in settings.text)}
+    folders = [path for path in (*settings.text, *settings.multilingual_text) if Path(path).is_dir()]
+    languages = {code for folder in folders for code in languages_read(folder, english=folder in settings.text)}
     if settings.bitext:
         # ISO 639-2 calls text that mixes languages `mul`.
         languages |= {*texts.names} - {OTHER, "mul"}
@@ -207,9 +207,9 @@ def _write(
         "teacher_names": ", ".join(names),
         "bitext": bool(settings.bitext),
         "centered": settings.center_teachers,
-        "text_names": ", ".join(to_path(item).name for item in settings.texts),
+        "text_names": ", ".join(to_path(path).name for path in settings.texts),
         "by_language": by_language,
-        "left_out": described(texts.left_out),
+        "left_out": describe_left_out(texts.left_out),
         "initial": initial,
     }
     write_encoder(settings, run, trainer, coverage, template="distilled_encoder", results=results, card=card)

@@ -252,5 +252,5 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
     def inputs(self) -> list[str]:
         """List the files and folders that the result depends on, the text first."""
         start = (self.initial_model, self.tokenizer, self.word_list, self.initial_vectors, self.dev_data)
-        given = [item for item in start if item is not None]
-        return [*self.texts, *self.teachers, *given, *self.decontaminate]
+        paths = [path for path in start if path is not None]
+        return [*self.texts, *self.teachers, *paths, *self.decontaminate]

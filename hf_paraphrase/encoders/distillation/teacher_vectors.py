@@ -46,18 +46,18 @@ class UnitVectors:
         self.mean: NDArray[np.float32] | None = None
         if center:
             used = np.unique(rows[rows >= 0])
-            some = matrix[used[:: max(1, len(used) // _TEXTS_OF_MEAN)]]
-            known = some[some.any(axis=1)]
-            self.mean = known.mean(axis=0, dtype=np.float64).astype(np.float32) if len(known) else None
+            sample = matrix[used[:: max(1, len(used) // _TEXTS_OF_MEAN)]]
+            nonzero = sample[sample.any(axis=1)]
+            self.mean = nonzero.mean(axis=0, dtype=np.float64).astype(np.float32) if len(nonzero) else None
 
-    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    def take(self, text_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of texts by their ids (texts,) as (texts, dimension), zero for a text without one."""
-        rows = self.rows[numbers]
+        rows = self.rows[text_ids]
         vectors = self.matrix[rows].astype(np.float32)
         if self.mean is not None:
             # A zero vector, of a text with unknown words only, stays zero.
-            known = vectors.any(axis=1, keepdims=True)
-            vectors = unit_rows(np.where(known, vectors - self.mean, 0))
+            is_nonzero = vectors.any(axis=1, keepdims=True)
+            vectors = unit_rows(np.where(is_nonzero, vectors - self.mean, 0))
         vectors[rows < 0] = 0
         return vectors
 
@@ -79,10 +79,10 @@ class TeacherVectors:
     def __len__(self) -> int:
         return len(self.teachers[0].rows)
 
-    def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+    def take(self, text_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors (texts, dimension) of texts by their ids (texts,)."""
         parts = zip(self.scales, self.teachers, strict=True)
-        return np.concatenate([scale * teacher.take(numbers) for scale, teacher in parts], axis=1)
+        return np.concatenate([scale * teacher.take(text_ids) for scale, teacher in parts], axis=1)
 
 
 def teacher_vectors(
@@ -108,22 +108,22 @@ def teacher_vectors(
         center: Whether to subtract the mean of the vectors.
     """
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
-    place = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
+    store = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
     if target_text_ids is None:
         target_text_ids = texts.target_text_ids
-    wanted = np.unique(target_text_ids[target_text_ids >= 0])
+    wanted_ids = np.unique(target_text_ids[target_text_ids >= 0])
     # Rows are appended to existing files, and must not end up elsewhere through a link.
-    check_no_links(place)
-    if len(_missing(place, encoder.dimension, texts, wanted)):
-        with locked(place, wait=True):
+    check_no_links(store)
+    if len(_missing(store, encoder.dimension, texts, wanted_ids)):
+        with locked(store, wait=True):
             # Another run may have written until now.
-            missing = _missing(place, encoder.dimension, texts, wanted)
-            log(f"{place.name}: {len(missing):,} of {len(wanted):,} texts to encode")
-            _add(place, encoder, teacher, texts, missing)
-    keys = _read_keys(place, encoder.dimension)
+            missing = _missing(store, encoder.dimension, texts, wanted_ids)
+            log(f"{store.name}: {len(missing):,} of {len(wanted_ids):,} texts to encode")
+            _add(store, encoder, teacher, texts, missing)
+    keys = _read_keys(store, encoder.dimension)
     order = np.argsort(keys, kind="stable")
     rows = order[np.searchsorted(keys, texts.keys[target_text_ids], sorter=order).clip(max=len(keys) - 1)]
-    matrix = np.memmap(place / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
+    matrix = np.memmap(store / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
     return UnitVectors(np.asarray(matrix), np.where(target_text_ids < 0, -1, rows), center=center)
 
 
@@ -139,43 +139,44 @@ def log_unsupported_languages(teacher: str, vectors: UnitVectors, texts: Texts) 
             log(f"{Path(teacher).name}: {counts}; it does not seem to support this language", warning=True)
 
 
-def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
+def _read_keys(store: Path, dimension: int) -> NDArray[np.uint64]:
     """Read the keys of the complete rows."""
-    if not (place / _KEYS).is_file() or not (place / _VECTORS).is_file():
+    if not (store / _KEYS).is_file() or not (store / _VECTORS).is_file():
         return np.zeros(0, np.uint64)
-    rows = (place / _VECTORS).stat().st_size // (2 * dimension)
-    return np.fromfile(place / _KEYS, np.uint64)[:rows]
+    rows = (store / _VECTORS).stat().st_size // (2 * dimension)
+    return np.fromfile(store / _KEYS, np.uint64)[:rows]
 
 
-def _missing(place: Path, dimension: int, texts: Texts, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _missing(store: Path, dimension: int, texts: Texts, text_ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """List the texts without a vector, longest first, so that running out of memory shows at once."""
-    numbers = numbers[~np.isin(texts.keys[numbers], _read_keys(place, dimension))]
-    return numbers[np.argsort(-texts.lengths[numbers], kind="stable")]
+    text_ids = text_ids[~np.isin(texts.keys[text_ids], _read_keys(store, dimension))]
+    return text_ids[np.argsort(-texts.lengths[text_ids], kind="stable")]
 
 
-def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, missing: NDArray[np.int64]) -> None:
+def _add(store: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, missing: NDArray[np.int64]) -> None:
     from tqdm.auto import tqdm
 
-    rows = len(_read_keys(place, encoder.dimension))
-    progress = tqdm(total=len(missing), unit=" texts", desc=place.name)
+    rows = len(_read_keys(store, encoder.dimension))
+    progress = tqdm(total=len(missing), unit=" texts", desc=store.name)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with (place / _VECTORS).open("ab") as vectors, (place / _KEYS).open("ab") as keys, progress:
+        store.mkdir(parents=True, exist_ok=True)
+        with (store / _VECTORS).open("ab") as vectors, (store / _KEYS).open("ab") as keys, progress:
             vectors.truncate(rows * 2 * encoder.dimension)
             keys.truncate(rows * 8)
             for start in range(0, len(missing), TEXTS_PER_BLOCK):
-                numbers = missing[start : start + TEXTS_PER_BLOCK]
-                listed = texts.take(numbers)
-                found = encoder.encode(listed)
-                wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+                text_ids = missing[start : start + TEXTS_PER_BLOCK]
+                block = texts.take(text_ids)
+                embeddings = encoder.encode(block)
+                wrong = np.flatnonzero(~np.isfinite(embeddings).all(axis=1))
                 if len(wrong):
-                    what = f"its vector is not finite for the text `{listed[wrong[0]][:60]}`"
+                    what = f"its vector is not finite for the text `{block[wrong[0]][:60]}`"
                     remedy = "use another teacher, or --teacher-precision fp32"
                     raise ModelError(what, path=teacher, remedy=remedy)
-                for stream, part in ((vectors, unit_rows(found).astype(np.float16)), (keys, texts.keys[numbers])):
-                    stream.write(np.ascontiguousarray(part).tobytes())
+                rows_of_block = unit_rows(embeddings).astype(np.float16)
+                for stream, array in ((vectors, rows_of_block), (keys, texts.keys[text_ids])):
+                    stream.write(np.ascontiguousarray(array).tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())
-                progress.update(len(numbers))
+                progress.update(len(text_ids))
     except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror or error}", path=place) from error
+        raise OutputError(f"cannot write: {error.strerror or error}", path=store) from error

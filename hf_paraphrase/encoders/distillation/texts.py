@@ -78,19 +78,19 @@ class Texts:
         is_supported = np.array([name == OTHER or supports(name) for name in self.names])
         return np.where(is_supported[self.languages], np.arange(len(self)), self.target_text_ids)
 
-    def by_language(self) -> dict[str, int]:
+    def count_by_language(self) -> dict[str, int]:
         """Count the texts of each language."""
         counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
-    def shares_of(self, token_id: int | None, encoded: TokenIds) -> dict[str, float]:
+    def measure_fractions(self, token_id: int | None, encoded: TokenIds) -> dict[str, float]:
         """Compute the fraction of a token among the tokens of each language."""
         languages = np.repeat(self.languages, encoded.lengths)
         tokens = np.bincount(languages, minlength=len(self.names))
-        found = np.bincount(languages[encoded.ids == token_id], minlength=len(self.names))
-        return {name: found[row] / tokens[row] for row, name in enumerate(self.names) if tokens[row]}
+        occurrences = np.bincount(languages[encoded.ids == token_id], minlength=len(self.names))
+        return {name: occurrences[row] / tokens[row] for row, name in enumerate(self.names) if tokens[row]}
 
-    def balanced(self, exponent: float, seed: int) -> NDArray[np.int64]:
+    def balance_languages(self, exponent: float, seed: int) -> NDArray[np.int64]:
         """Return the ids of all texts in order, with the texts of smaller languages repeated.
 
         A language with n texts gets a number proportional to n ** `exponent`, and the largest language is not repeated
@@ -124,8 +124,8 @@ class Bitext:
     def blocks(self) -> Iterator[tuple[list[str], list[str]]]:
         """Stream texts in the teachers' language with their translations; a missing text is empty."""
         for batch in self.folder.batches("train", [self.known, self.other]):
-            known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
-            yield known, other
+            texts, translations = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
+            yield texts, translations
 
     def detect_languages(self) -> tuple[str, str] | None:
         """Detect the languages of the teachers' column and the other column from the first texts.
@@ -138,10 +138,10 @@ class Bitext:
         except ImportError:
             return None
         identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
-        known, other = (" ".join(texts[:_TEXTS_OF_DETECTION]) for texts in next(self.blocks(), ([], [])))
-        if self.language not in identifier.labels or min(len(known), len(other)) < _FEWEST_CHARACTERS:
+        teachers_text, translation = (" ".join(texts[:_TEXTS_OF_DETECTION]) for texts in next(self.blocks(), ([], [])))
+        if self.language not in identifier.labels or min(len(teachers_text), len(translation)) < _FEWEST_CHARACTERS:
             return None
-        return identifier.classify(known)[0], identifier.classify(other)[0]
+        return identifier.classify(teachers_text)[0], identifier.classify(translation)[0]
 
 
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
@@ -156,13 +156,13 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             problem = "the rows have several languages, or none"
             remedy = "give a bitext with one language per column"
             raise InputError(problem, path=path, remedy=remedy)
-        known = [is_language(language, teacher_lang) for language in languages]
-        if sum(known) != 1:
-            where = "both columns are" if any(known) else f"the columns are in {' and '.join(languages)}, neither is"
-            problem = f"{where} in {teacher_lang}, the language of the teachers"
+        is_teachers = [is_language(language, teacher_lang) for language in languages]
+        if sum(is_teachers) != 1:
+            which = "both" if is_teachers[0] else "neither"
+            problem = f"the columns are in {' and '.join(languages)}, {which} in the teachers' language {teacher_lang}"
             raise InputError(problem, path=path, remedy="give the language of the teachers as --teacher-lang")
-        sides = ("source", "target") if known[0] else ("target", "source")
-        bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
+        sides = ("source", "target") if is_teachers[0] else ("target", "source")
+        bitexts.append(Bitext(folder, *sides, primary_language(languages[is_teachers.index(False)])))
         stated = (primary_language(teacher_lang), bitexts[-1].language)
         detected = bitexts[-1].detect_languages()
         if detected == stated[::-1]:
@@ -247,7 +247,7 @@ def read_texts(
         rows, target_text_ids = rows[is_taught], np.where(targets < 0, -1, new_ids[targets])
     if not len(rows):
         raise InputError(
-            f"no text to learn from (left out: {described(left_out)})",
+            f"no text to learn from (left out: {describe_left_out(left_out)})",
             path=corpora[0].path if corpora else None,
             remedy="give running text, one sentence per line",
         )
@@ -271,14 +271,14 @@ def _find_target_texts(
     target_text_ids = np.where(is_known, np.arange(len(keys)), -1)
     order = np.argsort(keys, kind="stable")
 
-    def numbers(texts: list[str]) -> NDArray[np.int64]:
-        wanted = hash64(texts)
-        found = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
-        return np.where(keys[found] == wanted, found, -1)
+    def find_ids(texts: list[str]) -> NDArray[np.int64]:
+        hashes = hash64(texts)
+        candidates = order[np.searchsorted(keys, hashes, sorter=order).clip(max=len(keys) - 1)]
+        return np.where(keys[candidates] == hashes, candidates, -1)
 
     for bitext in bitexts if len(keys) else ():
-        for known, other in bitext.blocks():
-            teachers, students = numbers(known), numbers(other)
+        for texts, translations in bitext.blocks():
+            teachers, students = find_ids(texts), find_ids(translations)
             # NumPy keeps the last assignment to an index; reversed, this is the first translation.
             pairs = np.flatnonzero((teachers >= 0) & (students >= 0))[::-1]
             pairs = pairs[target_text_ids[students[pairs]] < 0]
@@ -286,7 +286,7 @@ def _find_target_texts(
     return target_text_ids
 
 
-def described(left_out: Counter[str]) -> str:
+def describe_left_out(left_out: Counter[str]) -> str:
     """Describe how many texts were left out."""
     words = {"long": "too long", "contaminated": "of evaluation sets", "untaught": "whose translation is left out"}
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"

@@ -38,7 +38,7 @@ class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
     save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
 
     def __post_init__(self) -> None:
-        ObjectiveSettings(**{item.name: getattr(self, item.name) for item in fields(ObjectiveSettings)}).check()
+        ObjectiveSettings(**{option.name: getattr(self, option.name) for option in fields(ObjectiveSettings)}).check()
         super().__post_init__()
 
 

@@ -25,7 +25,7 @@ _MOST_GROUPS = 12
 _LEVEL = 0.01
 """The level of significance of the paper."""
 _TEST = ("difference", "t", "degrees", "p", "p_holm")
-"""The columns of the t-test against the score before."""
+"""The columns of the t-test against the next lower score."""
 
 Scores = dict[str, dict[str, Any]]
 """The result of :func:`compare_scores` on one set, by model."""

@@ -31,7 +31,7 @@ _MOST_ROWS = 50
 _SHOWN = 20
 _LONGEST = 160
 Lists = dict[str, list[list[Neighbour]]]
-"""For each encoder by its name the neighbours of every query, the nearest first; none if it knows no word of it."""
+"""The neighbours of every query, nearest first, by encoder name; empty for a query of unknown words."""
 
 
 @dataclass(kw_only=True)

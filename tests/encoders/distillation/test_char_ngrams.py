@@ -9,7 +9,7 @@ import xxhash
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.architectures import new_encoder
-from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, character_ngrams, spellings
+from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, character_ngrams, spell_tokens
 from hf_paraphrase.encoders.distillation.objective import (
     DistillationObjective,
     DistillationTexts,
@@ -29,14 +29,14 @@ def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
 
 
 def test_pieces_inside_a_word_have_no_opening_mark():
-    assert spellings(build_word_level_tokenizer(["dog", "."])) == [None, None, "<dog>", "<.>"]
+    assert spell_tokens(build_word_level_tokenizer(["dog", "."])) == [None, None, "<dog>", "<.>"]
     for kind, pieces, expected in (
         (models.WordPiece, ["sing", "##ing"], ["<sing>", "ing>"]),
         (models.WordLevel, ["▁sing", "ing", "▁"], ["<sing", "ing", None]),
     ):
         vocabulary = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", *pieces])}
         backend = Tokenizer(kind(vocabulary, unk_token="[UNK]"))
-        found = spellings(as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]"))
+        found = spell_tokens(as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]"))
         assert found == [None, None, *expected]
 
 
@@ -64,11 +64,11 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     if kind == "word-trigram":
         trigrams = build_character_trigram_tokenizer(trigram_vocabulary(["cat cats dog"]))
         tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
-        assert spellings(tokenizer) == spellings(words)
+        assert spell_tokens(tokenizer) == spell_tokens(words)
     model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=6, **settings).eval()
     with torch.no_grad():
         model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
-    letters = CharNgramEmbeddings(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
+    letters = CharNgramEmbeddings(spell_tokens(words), *model.embeddings.shape, buckets=50) if with_letters else None
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
     encoded = TokenIds.of_lists([row or [] for row in tokenizer(lines)["input_ids"]])
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])

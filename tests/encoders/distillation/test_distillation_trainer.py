@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.architectures import new_encoder
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, spellings
+from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, spell_tokens
 from hf_paraphrase.encoders.distillation.objective import DistillationTexts, turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
@@ -46,7 +46,7 @@ def trainer_of(tokenizer, tmp_path):
         data = data_of(tokenizer)
         spelt = None
         if letters:
-            spelt = CharNgramEmbeddings(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
+            spelt = CharNgramEmbeddings(spell_tokens(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
         settings = {"num_train_epochs": 4, "learning_rate": 0.02, "per_device_train_batch_size": 32, **settings}
         arguments = on_cpu(DistillationTrainingArguments, tmp_path / name, **settings)
         return DistillationTrainer(model, arguments, data, tokenizer, evaluator=evaluator, letters=spelt)

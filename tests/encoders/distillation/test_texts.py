@@ -74,14 +74,14 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
     found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.target_text_ids, strict=True)}
     # `one` is a text that the teachers know, so it is not taught by what it translates in another row.
     assert found == {"one": "one", "a": "a", "un deux": "un deux", "two": "two", "un": "one"}
-    assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
-    numbers = texts.balanced(0.5, 0)
+    assert texts.left_out["untaught"] == 2 and texts.count_by_language() == {"en": 4, "fr": 1}
+    numbers = texts.balance_languages(0.5, 0)
     assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
     # Those of whom a multilingual teacher knows more stay.
     texts = read(bitexts=bitexts, multilingual=corpora(file("drei", "un")))
     untaught = [text for text, teacher in zip(texts, texts.target_text_ids, strict=True) if teacher < 0]
     assert untaught == ["long", "trois", "drei"]
-    assert texts.left_out["untaught"] == 0 and texts.by_language() == {"en": 4, "fr": 3, "other": 1}
+    assert texts.left_out["untaught"] == 0 and texts.count_by_language() == {"en": 4, "fr": 3, "other": 1}
 
 
 @pytest.mark.parametrize("second", [("two", "deux", "en", "fr"), ("deux", "two", None, "en")])
