@@ -1,4 +1,4 @@
-"""Messages to the user, from which credentials and control characters are removed.
+"""Messages to the user, without credentials and control characters.
 
 File names, sentences and messages of libraries may contain both. The logger, the printed results and the errors of
 the package remove them.

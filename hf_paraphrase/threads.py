@@ -91,7 +91,7 @@ def _imported_torch() -> Any:
 
 
 def _begin_thread() -> None:
-    """Limit PyTorch to one thread in a new thread, even if the block that started it has already ended."""
+    """Limit PyTorch to one thread in a new thread while any block of :func:`one_thread` is open."""
     torch = _imported_torch()
     with _LOCK:
         if torch is not None and _THREADS_BEFORE:

@@ -85,7 +85,7 @@ def tokenize(
 
 
 def check_pairs(num_first: int, num_second: int) -> None:
-    """Check that there are as many first as second sentences of pairs."""
+    """Check that pairs have equally many first and second sentences."""
     if num_first != num_second:
         raise UsageError(
             f"{num_first} first and {num_second} second texts do not form pairs", remedy="give equally many"

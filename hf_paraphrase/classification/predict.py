@@ -194,7 +194,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _select_comparable(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
-    """Return which rows have a score or a class of the model (rows,), bool; log the number of the others."""
+    """Return which rows have a score or a class of the model (rows,), bool; log the number of other rows."""
     if not texts.targets:
         return np.zeros(len(texts), bool)
     has_target = np.array([target is not None for target in texts.targets])

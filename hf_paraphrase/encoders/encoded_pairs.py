@@ -169,7 +169,7 @@ def encode_pairs(
     The pairs are streamed, and their ids go to temporary files in the folder `scratch` (None for the folder of the
     system), so that memory holds one block of rows. A fast tokenizer adds no special tokens; an encoder adds its own.
     `labelled` keeps the labels, or else the scores. Otherwise pairs labelled as no paraphrases are left out.
-    `positive_label` is the label of paraphrases, if it is none of the usual ones.
+    `positive_label` is the label of paraphrases, if it is unusual.
     """
     tokenize = make_tokenize_function(tokenizer)
     source = PairRows(pairs, split, positive_label=positive_label)

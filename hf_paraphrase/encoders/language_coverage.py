@@ -84,7 +84,7 @@ class LanguageCoverage:
         self.scripts: set[str] = set()
         for language in languages:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
-        # An encoder of several languages is hardly replaced by the one in the package.
+        # A user of a multilingual encoder has chosen it instead of the built-in one.
         self.remedy = "Use an encoder of that language" + (", such as multilingual" if len(languages) < 2 else "")
         self.num_checked, self.has_warned = 0, False
 

@@ -198,5 +198,5 @@ def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:
     if is_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
     values = read_numeric(table, column)
-    # In `datasets` class -1 is that of a row without a class.
+    # In `datasets` the class -1 means a row without a class.
     return np.where(values < 0, np.nan, values) if column in class_names_of(table.schema) else values

@@ -196,7 +196,7 @@ def _check_languages(trip: RoundTrip, forward: str, backward: str) -> None:
 
 
 def _merge(merged: dict[str, tuple[float, Candidate]], new: Candidate) -> None:
-    """Add a round trip to its text: probabilities are summed, the other values are those of the most probable one."""
+    """Add a round trip to its text: sum the probabilities, and keep the other values of the most probable trip."""
     key, total = normalize_words(new.text), new.round_trip_log_prob
     assert total is not None
     best, kept = total, new
