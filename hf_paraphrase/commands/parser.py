@@ -142,10 +142,8 @@ class VerbParser(argparse.ArgumentParser):
         return values
 
     def _words_of_file(self, path: Path) -> list[str]:
-        """Convert a YAML file of `flag: value` to words of a command line; null values are left out.
-
-        Every value is read as text, because YAML reads the language `no` as false and `12:30` as 750.
-        """
+        """Convert a YAML file of `flag: value` to words of a command line: values as text, without null ones."""
+        # YAML reads the language `no` as false and `12:30` as 750.
         import yaml
 
         try:

@@ -180,10 +180,10 @@ def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
 def _without_quoted(
     blocks: Iterable[pa.Array], path: Path, columns: Sequence[str], errors: LineErrors
 ) -> Iterator[pa.Array]:
-    """Report the lines that can only be CSV with quotes, and make them null: other quotes are text.
+    """Report lines that can only be CSV with quotes, and make them null.
 
-    These lines have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field
-    over several lines where a single line has the wrong number of fields.
+    Such a line has doubled quotes within a quoted field and no other quotes, or is part of a quoted field over several
+    lines and has itself a wrong number of fields. Quotes in any other line are text.
     """
     minimum, maximum = _num_fields(columns)
     rest, first_line = pa.array([], pa.string()), 1

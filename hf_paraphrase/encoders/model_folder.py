@@ -125,10 +125,7 @@ def describe_source(source: Path | None, staging: Path | None = None) -> dict[st
 
 
 def _saved_backend(encoder: Any) -> tuple[Backend, int | None]:
-    """Return the backend to write, in float32, and the truncation to record.
-
-    The table of a truncated average is truncated, unless its embeddings are normalized first.
-    """
+    """Return the backend to write, in float32 and truncated if possible, and else the truncation to record."""
     backend, size = encoder.backend, encoder.truncate_dim
     if isinstance(backend, StaticTable):
         backend = backend.as_module()

@@ -324,11 +324,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     # ----- folders
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
-        """Write the weights of a checkpoint, or a whole model folder for any other folder.
-
-        A model folder gets a card with the license of the initial encoder. An existing card and its record stay,
-        because the user may have edited them.
-        """
+        """Write the weights of a checkpoint; for any other folder the model, with a card unless it has one."""
         if not self.args.should_save:
             return
         folder = Path(output_dir or self.args.output_dir)

@@ -99,10 +99,8 @@ class AvgConfig(ModelConfig):
         super().__post_init__(**kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """Return the saved fields, and `max_length` null: without it model2vec truncates texts to 512 tokens.
-
-        It is no attribute, because transformers reads an attribute of that name as a setting of generation.
-        """
+        """Return the saved fields, and `max_length` null: without it model2vec truncates texts to 512 tokens."""
+        # It is no attribute, because transformers reads an attribute of that name as a setting of generation.
         return {**super().to_diff_dict(), "max_length": None}
 
 

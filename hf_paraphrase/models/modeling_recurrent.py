@@ -50,10 +50,7 @@ class RecurrentWordModel(WordVectorModel):
         return functional.dropout(vectors, config.dropout)
 
     def _states(self, vectors: Tensor, sentences: PackedSentences) -> list[Tensor]:
-        """Compute the states (total, size) of each network from packed word vectors, in its own reading order.
-
-        Variational dropout draws one mask of the state per sentence.
-        """
+        """Compute the states (total, size) of each network from packed word vectors, in its own reading order."""
         cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
         if not sentences.batch_sizes:
             return [vectors.new_zeros(0, cell.size) for cell in cells]

@@ -160,10 +160,7 @@ class RoundTrips(Generator):
 
 
 def _share_progress(progress: Progress, sentences: int, phases: int) -> Callable[[int], Progress]:
-    """Divide progress among phases: return a function from the number of steps of a phase to its progress function.
-
-    All phases together report every sentence once.
-    """
+    """Return a function that makes the progress function of a phase; all phases together report `sentences`."""
     done, reported = Fraction(), 0
 
     def phase(steps: int) -> Progress:

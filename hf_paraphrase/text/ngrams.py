@@ -236,10 +236,8 @@ def word_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
 
 
 def _first_equal(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return for every key (n,) the position of one equal key, the same for all equal keys: int64 (n,).
-
-    This is a hash table in arrays: keys are written to slots, and keys that were overwritten go to the next round.
-    """
+    """Return for every key (n,) the position of one equal key, the same for all equal keys: int64 (n,)."""
+    # A hash table in arrays: keys are written to slots, and keys that were overwritten go to the next round.
     equal = np.empty(len(keys), np.int64)
     bits = max(1, (2 * len(keys)).bit_length())
     table = np.empty(1 << bits, np.int32 if len(keys) < 1 << 31 else np.int64)

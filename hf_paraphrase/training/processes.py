@@ -91,10 +91,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 def joint_sides(rows: Tensor, pairs: int) -> Tensor:
-    """Gather the rows of the joint batch, all first sentences before all second ones (2 * all pairs, …).
-
-    `rows` has the first, then the second sentences of this process; only the first `pairs` pairs of them count.
-    """
+    """Gather the first, then the second sentences of all processes (2 * all pairs, …); `rows` are ordered likewise."""
     by_pair = rows.unflatten(0, (2, -1)).transpose(0, 1)
     return gather_rows(by_pair[:pairs]).transpose(0, 1).flatten(0, 1)
 

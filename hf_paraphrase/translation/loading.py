@@ -182,10 +182,7 @@ def _bilingual_code(
 
 
 def _resolve_code(code: str | None, codes: Iterable[str], side: str) -> str:
-    """Return the model's code of a language from another unambiguous spelling: `fr` and `fr_XX` are `fra_Latn`.
-
-    The error for an unknown language lists the codes of the model.
-    """
+    """Return the model's code of a language from another unambiguous spelling: `fr` and `fr_XX` are `fra_Latn`."""
     codes = list(dict.fromkeys(codes))
     if code is not None and code in codes:
         return code

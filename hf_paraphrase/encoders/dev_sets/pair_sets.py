@@ -117,10 +117,7 @@ def read_columns(path: Path, split: str, fields: Sequence[Field], *, is_given: b
 
 
 def choose_split(folder: DataFolder, split: str, *, is_given: bool = False) -> str:
-    """Return a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
-
-    The only split replaces a missing split `validation`, `dev` or `test` that the user did not name.
-    """
+    """Return the split, the split `labelled.SPLIT` of `prepare opusparcus`, or an only split for a default name."""
     may_be_replaced = len(folder.splits) == 1 and split in ("validation", "dev", "test") and not is_given
     only = folder.splits if may_be_replaced else ()
     return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)

@@ -43,8 +43,7 @@ _MOST_UNKNOWN = 0.1
 def distill(settings: StudentSettings) -> SentenceEncoder:
     """Distil a sentence encoder from teachers on plain text and write its folder, with card and provenance.
 
-    Returns:
-        The encoder. Its `results` are the dev scores, as in `provenance.json`.
+    The `results` of the encoder are the dev scores, as in `provenance.json`.
     """
     with TrainingRun(settings, command="distill", inputs=settings.inputs(), of_the_result=["teacher_vectors"]) as run:
         if not run.is_finished:

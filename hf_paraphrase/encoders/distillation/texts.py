@@ -71,10 +71,7 @@ class Texts:
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
     def multilingual_target_ids(self, supports: Callable[[str], bool]) -> NDArray[np.int64]:
-        """Return for each text the id of the text whose vector by a multilingual teacher it learns (texts,).
-
-        It is the text itself if the teacher supports its language, and as in `target_text_ids` otherwise.
-        """
+        """Return `target_text_ids` for a multilingual teacher: texts in supported languages learn their own vectors."""
         is_supported = np.array([name == OTHER or supports(name) for name in self.names])
         return np.where(is_supported[self.languages], np.arange(len(self)), self.target_text_ids)
 

@@ -130,11 +130,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
 
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
-    """Draw one translation of each reference; return the sample and the number of references seen by the classifier.
-
-    Rows with equal id and text, or without ids with equal text, are one reference. Pairs with an empty text are left
-    out.
-    """
+    """Draw one translation of each reference (equal id and text); also count references seen by the classifier."""
     opened = DataFolder(folder)
     names = opened.require("sentence1", "sentence2", split=settings.split).names
     columns = [name for name in ("id", "sentence1", "sentence2") if name in names]

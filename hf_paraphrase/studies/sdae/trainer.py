@@ -243,9 +243,6 @@ class SdaeTrainer(EpochTrainer):
 
 
 def expansion_distance(vectors: Tensor) -> Tensor:
-    """Compute the compositionality loss, the mean of 1 - cos(original, expanded) (section 2.1).
-
-    The originals come first, their expansions follow (2 * sentences, dim).
-    """
+    """Compute the mean of 1 - cos(original, expanded) for originals followed by expansions (2 * sentences, dim)."""
     originals, expanded = (normalize_rows(side) for side in vectors.float().chunk(2))
     return (1.0 - (originals * expanded).sum(1)).mean()

@@ -133,11 +133,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
 
 @recipe(SdaeSettings)
 def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
-    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
-
-    Returns:
-        The sentence encoder.
-    """
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers)."""
     with TrainingRun(settings, command="train-sdae", inputs=settings.inputs()) as run:
         if not run.is_finished:
             _train(settings, run)
