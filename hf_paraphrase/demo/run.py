@@ -103,7 +103,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
 
 
 def import_gradio() -> gradio:
-    """Import gradio."""
+    """Import gradio; the error names the extra that installs it."""
     try:
         return import_module("gradio")
     except ImportError as error:

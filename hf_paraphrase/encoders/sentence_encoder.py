@@ -156,7 +156,7 @@ class SentenceEncoder(EncoderInterfaces):
 
     @property
     def unchanged_folder(self) -> Path | None:
-        """The folder that gives the same embeddings as this encoder; None if there is none."""
+        """The opened folder, if it still gives the same embeddings as this encoder; else None."""
         is_unchanged = self.backend.is_unchanged and self.folder is not None
         saved = read_options(cast(Path, self.folder)) if is_unchanged else {}
         saved["similarity_fn_name"] = saved.get("similarity_fn_name") or "cosine"

@@ -141,7 +141,7 @@ def list_columns_to_read(columns: Iterable[str], present: Sequence[str]) -> set[
 
 
 def add_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Compute those of some columns that a table of pairs lacks and a measure provides."""
+    """Add the `columns` that a table of pairs lacks, if a measure can compute them."""
     present = _list_readable_columns(table.schema.names)
     scored = add_measures(table, find_measures(column for column in columns if column not in present))
     for column in scored.schema.names:

@@ -71,7 +71,7 @@ class Texts:
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
     def multilingual_target_ids(self, supports: Callable[[str], bool]) -> NDArray[np.int64]:
-        """Return `target_text_ids` for a multilingual teacher: texts in supported languages learn their own vectors."""
+        """Return `target_text_ids` for a multilingual teacher: its vector of a text, if it supports the language."""
         is_supported = np.array([name == OTHER or supports(name) for name in self.names])
         return np.where(is_supported[self.languages], np.arange(len(self)), self.target_text_ids)
 
