@@ -85,12 +85,19 @@ class ExportSettings(Settings):
         False,
         only_with="sentences",
     )
+    subword_weight: float | None = setting(
+        "for averages and joined averages: b in the weight 1 + b s of each token vector, s the fraction of its "
+        "occurrences in --sentences in words of several tokens, e.g. 0.5; more weight for rare words",
+        None,
+        at_least=1e-6,
+        only_with="sentences",
+    )
     overwrite: bool = setting("replace an existing output folder", False)
 
     @property
     def changes_table(self) -> bool:
         """Whether the table is changed before it is rounded."""
-        return self.frequency_weight is not None or self.center
+        return self.frequency_weight is not None or self.subword_weight is not None or self.center
 
     def check(self) -> None:
         """Refuse values that do not fit, and an ONNX export without its packages."""
@@ -133,14 +140,14 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
     from .onnx_graphs import compute_embeddings
-    from .token_weights import center_embeddings, find_frequency_weight, weight_tokens_by_frequency
+    from .token_weights import center_embeddings, find_earlier_weight, weight_subwords, weight_tokens_by_frequency
 
     sentences = list(chain.from_iterable(lines_of_file(Path(path)) if (path := settings.sentences) else []))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
     encoder = model.base_model
-    earlier_weight = find_frequency_weight(source)
-    _check(settings, source, model.config, encoder.config.model_type, earlier_weight)
+    earlier_weights = {name: find_earlier_weight(source, name) for name in ("frequency_weight", "subword_weight")}
+    _check(settings, source, model.config, encoder.config.model_type, earlier_weights)
     if (
         settings.sentences
         and settings.changes_table
@@ -152,14 +159,17 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
         weight_tokens_by_frequency(encoder, tokenizer, sentences, settings.frequency_weight)
     if settings.center:
         center_embeddings(encoder, tokenizer, sentences)
+    if settings.subword_weight is not None:
+        weight_subwords(encoder, tokenizer, sentences, settings.subword_weight)
     sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
     before = None if settings.format == "json" else compute_embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     lowest = 1.0 if before is None else float(compute_cosines(before, compute_embeddings(encoder)).min(initial=1.0))
     results: dict[str, Any] = {"lowest_cosine": lowest}
-    if (weight := settings.frequency_weight or earlier_weight) is not None:
-        results["frequency_weight"] = weight
+    for name, earlier in earlier_weights.items():
+        if (weight := getattr(settings, name) or earlier) is not None:
+            results[name] = weight
     staging = artefact.staging
     if settings.format == "json":
         write_json(staging / "classifier.json", _plain_head(source, model))
@@ -183,17 +193,22 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 
 
 def _check(
-    settings: ExportSettings, source: Path, config: Any, encoder_type: str, earlier_weight: float | None
+    settings: ExportSettings, source: Path, config: Any, encoder_type: str, earlier_weights: Mapping[str, Any]
 ) -> None:
     """Refuse a model that cannot be exported with these settings."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
-    if settings.changes_table and encoder_type != "avg":
+    if (settings.frequency_weight is not None or settings.center) and encoder_type != "avg":
         problem = f"--frequency-weight and --center are for averages of one table, not for type {encoder_type}"
         raise UsageError(problem, remedy="leave them out")
-    if settings.frequency_weight is not None and earlier_weight is not None:
-        problem = f"--frequency-weight: an earlier export has weighted the tokens already, with {earlier_weight}"
-        remedy = "give the encoder that was exported, or leave --frequency-weight out"
-        raise ModelError(problem, path=source, remedy=remedy)
+    if settings.subword_weight is not None and encoder_type not in TABLE_MODELS:
+        problem = f"--subword-weight is for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}"
+        raise UsageError(problem, remedy="leave it out")
+    for name, earlier in earlier_weights.items():
+        if getattr(settings, name) is not None and earlier is not None:
+            flag = f"--{name.replace('_', '-')}"
+            problem = f"{flag}: an earlier export has weighted the tokens already, with {earlier}"
+            remedy = f"give the encoder that was exported, or leave {flag} out"
+            raise ModelError(problem, path=source, remedy=remedy)
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
         raise UsageError(
             f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}",
@@ -286,6 +301,7 @@ def _card(
             "format": settings.format,
             "weights": settings.weights,
             "frequency_weight": settings.frequency_weight,
+            "subword_weight": settings.subword_weight,
             "center": settings.center,
             "title": name,
             "name": name,

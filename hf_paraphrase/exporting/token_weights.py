@@ -3,19 +3,29 @@
 Frequent words and punctuation say little about the meaning of a sentence, but all sentences have them, and so become
 similar. Arora, Liang and Ma (2017, section 3) multiply the vector of a token with the relative frequency p by
 a / (a + p). Mu and Viswanath (2018) subtract the mean vector. Both change the table of an average only.
+
+Words of several tokens are rare, but their tokens belong to many words and have learned short vectors. Longer ones
+let such words count as much as other rare words.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.models import BPE, Unigram, WordPiece
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
+from ..models.joined_tokenizers import JoinedTokenizers
+from ..text.words import python_class, unspaced_letters
 
 
 @torch.no_grad()
@@ -36,12 +46,59 @@ def weight_tokens_by_frequency(
     table.mul_((constant / (constant + frequencies))[:, None])
 
 
-def find_frequency_weight(folder: Path) -> Any:
-    """Return the constant a with which an earlier export weighted the tokens of a folder; None for no weights."""
-    for name in (PROVENANCE, SOURCE_PROVENANCE):
-        record = read_provenance(folder, name)
+@torch.no_grad()
+def weight_subwords(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], weight: float
+) -> None:
+    """Multiply the vector of each token by 1 + weight · s, in place.
+
+    Args:
+        model: An average, or joined averages.
+        tokenizer: Its tokenizer.
+        sentences: Sentences from which s is counted: the fraction of a token's occurrences that are in words of
+            several tokens. It is 0 for tokens of scripts without spaces, and in tables whose tokens are no subwords.
+        weight: The weight of a token that only occurs in such words.
+    """
+    table = model.get_parameter("embeddings")
+    letter = re.compile(f"[{python_class(unspaced_letters())}]")
+    start = 0
+    for part in find_parts(tokenizer):
+        names = part.get_vocab()
+        size = 1 + max(names.values())
+        if is_subword_tokenizer(part):
+            fractions = _measure_split_fractions(part, sentences, size)
+            fractions[[token_id for name, token_id in names.items() if letter.search(name)]] = 0
+            table[start : start + size].mul_(1 + weight * torch.from_numpy(fractions).to(table)[:, None])
+        start += size
+
+
+def find_parts(tokenizer: PreTrainedTokenizerBase) -> list[Tokenizer]:
+    """Return the tokenizers of the `tokenizers` library for the tables of an encoder."""
+    backend = tokenizer.backend_tokenizer
+    return backend.parts if isinstance(backend, JoinedTokenizers) else [backend]
+
+
+def is_subword_tokenizer(part: Tokenizer) -> bool:
+    """Return whether a tokenizer splits words into subwords."""
+    return isinstance(part.model, BPE | Unigram | WordPiece)
+
+
+def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: int) -> NDArray[np.float64]:
+    """Return for each id (size,) the fraction of its occurrences in words of several tokens, 0 without occurrence."""
+    counts, split = np.zeros(size), np.zeros(size)
+    for encoding in part.encode_batch(list(sentences), add_special_tokens=False):
+        ids, words = np.array(encoding.ids, np.int64), np.array(encoding.word_ids, np.int64)
+        np.add.at(counts, ids, 1)
+        np.add.at(split, ids, np.bincount(words)[words] > 1)
+    return split / np.maximum(counts, 1)
+
+
+def find_earlier_weight(folder: Path, name: str) -> Any:
+    """Return the value of a setting, such as `frequency_weight`, in an earlier export of a folder, or None."""
+    for file in (PROVENANCE, SOURCE_PROVENANCE):
+        record = read_provenance(folder, file)
         settings = record.get("settings", {}) if str(record.get("command")).endswith("export") else {}
-        constant = record.get("results", {}).get("frequency_weight") or settings.get("frequency_weight")
+        constant = record.get("results", {}).get(name) or settings.get(name)
         if constant is not None:
             return constant
     return None

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 from tiny_encoders import write_average
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -84,6 +86,7 @@ def test_sentences_without_a_known_token_are_refused_and_leave_nothing(tmp_path,
         (["--frequency-weight", "0.1"], "--frequency-weight is for --sentences"),
         (["--center"], "--center is for --sentences"),
         (["--sentences", "{text}", "--center"], "for averages of one table, not for type gran"),
+        (["--sentences", "{text}", "--subword-weight", "1"], "for avg and concatenation, not for type gran"),
         (["--sentences", "{text}", "--frequency-weight", "0"], "--frequency-weight must be at least 1e-06"),
     ],
 )
@@ -98,14 +101,78 @@ def test_what_cannot_be_weighted_is_refused_in_one_line(tmp_path, capfd, flags, 
     assert message in error and "Traceback" not in error and not (tmp_path / "out").exists()
 
 
+SUBWORDS = ["[PAD]", "[UNK]", "the", "un", "##known", "known", "cat", "##s", "你好", "##你好", "rare"]
+SPLIT_TEXT = ["the unknown cats", "the cat is known", "你好你好", "cat 你好"]
+
+
+def subword_tokenizer():
+    wordpiece = Tokenizer(models.WordPiece({token: i for i, token in enumerate(SUBWORDS)}, unk_token="[UNK]"))
+    wordpiece.pre_tokenizer = pre_tokenizers.Whitespace()
+    return PreTrainedTokenizerFast(tokenizer_object=wordpiece, pad_token="[PAD]", unk_token="[UNK]")
+
+
+def vectors_of_tokens(folder, tokens):
+    """The vector of each token, scaled integers included."""
+    encoder = SentenceEncoder.from_pretrained(folder)
+    names = encoder.tokenizer.get_vocab()
+    return encoder.model.get_parameter("embeddings").detach().numpy()[[names[token] for token in tokens]]
+
+
+def test_a_subword_weight_lengthens_tokens_by_their_fraction_in_split_words_but_not_scripts_without_spaces(tmp_path):
+    folder = write_average(tmp_path / "model", subword_tokenizer(), hidden_size=5)
+    (tmp_path / "text").write_text("\n".join(SPLIT_TEXT) + "\n")
+    words = ["export", "--model", str(folder), "--format", "safetensors", "--sentences", str(tmp_path / "text")]
+    assert main([*words, "--output", str(tmp_path / "out"), "--subword-weight", "0.5"]) == 0
+    # `cat` is one of two tokens of `cats`, and twice a word of its own; `rare` does not occur.
+    fractions = {"un": 1, "##known": 1, "##s": 1, "cat": 1 / 3}
+    for token, before, after in zip(
+        SUBWORDS,
+        vectors_of_tokens(folder, SUBWORDS),
+        vectors_of_tokens(tmp_path / "out", SUBWORDS),
+        strict=True,
+    ):
+        np.testing.assert_allclose(after, before * (1 + 0.5 * fractions.get(token, 0)), rtol=1e-6)
+    assert json.loads((tmp_path / "out" / "provenance.json").read_text())["results"]["subword_weight"] == 0.5
+    assert "multiplied by 1 + b s, b = 0.5" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_subword_weight_changes_only_the_subwords_of_joined_encoders(tmp_path):
+    subwords = write_average(tmp_path / "subwords", subword_tokenizer(), hidden_size=5)
+    plain = write_average(tmp_path / "words", build_word_level_tokenizer(WORDS), hidden_size=5)
+    joined = [
+        "join",
+        "--model",
+        str(subwords),
+        str(plain),
+        "--weights",
+        "0.7",
+        "0.3",
+        "--output",
+        str(tmp_path / "joined"),
+    ]
+    assert main(joined) == 0
+    (tmp_path / "text").write_text("\n".join(SPLIT_TEXT) + "\n")
+    words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "text"), "--subword-weight", "0.5"]
+    for name in ("joined", "subwords"):
+        output = str(tmp_path / f"{name}_out")
+        assert main([*words, "--weights", "int8", "--model", str(tmp_path / name), "--output", output]) == 0
+    texts = ["the unknown cats sat", "the cat"]
+    found = SentenceEncoder.from_pretrained(tmp_path / "joined_out").encode(texts)
+    parts = [SentenceEncoder.from_pretrained(tmp_path / name).encode(texts) for name in ("subwords_out", "words")]
+    for rows, expected, weight in zip(np.split(found, 2, axis=1), parts, (0.7, 0.3), strict=True):
+        norms = np.linalg.norm(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(rows, weight**0.5 * expected / np.where(norms, norms, 1), atol=2e-3)
+
+
 def test_tokens_are_not_weighted_twice(exported, tmp_path, capfd):
-    _, weighted = exported("--frequency-weight", str(CONSTANT))
+    _, weighted = exported("--frequency-weight", str(CONSTANT), "--subword-weight", "0.5")
     words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "sentences.txt")]
     # The record outlives a further export and a copy.
     assert main([*words, "--model", str(tmp_path / "out"), "--output", str(tmp_path / "half"), "--center"]) == 0
     weighted.save_pretrained(tmp_path / "copy")
     for name in ("out", "half", "copy"):
-        given = ["--model", str(tmp_path / name), "--output", str(tmp_path / "again"), "--frequency-weight", "0.1"]
-        assert main([*words, *given]) == 2
-        assert "an earlier export has weighted the tokens already, with 0.1" in capfd.readouterr().err
-        assert not (tmp_path / "again").exists()
+        for flag, value in (("--frequency-weight", "0.1"), ("--subword-weight", "0.5")):
+            given = ["--model", str(tmp_path / name), "--output", str(tmp_path / "again"), flag, value]
+            assert main([*words, *given]) == 2
+            assert f"{flag}: an earlier export has weighted the tokens already, with {value}" in capfd.readouterr().err
+            assert not (tmp_path / "again").exists()
