@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +21,8 @@ import pyarrow.compute as pc
 from ..artefacts.artefact import output_file
 from ..artefacts.files import atomic_write
 from ..errors import InputError, UsageError
-from ..messages import log
+from ..inputs import OBJECTS, dataset_of
+from ..messages import as_given, log
 from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
 from ..text.fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher
@@ -28,8 +30,8 @@ from ..text.normalization import as_string_array
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .folder import DataFolder
 from .readers import csv_records
-from .rows import open_rows
-from .schema import is_list, is_text
+from .rows import Rows, open_rows
+from .schema import describe_columns, is_list, is_text
 from .sources.translation_files import tmx_texts
 from .text_blocks import LineErrors, clean_returns, files_below, kind_of_rows, plain_suffix, read_blocks
 
@@ -38,7 +40,10 @@ LIST_HEADER = f"{_HEADER}{VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
-_NOT_DATA = re.compile(r"(_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
+_NOT_DATA = re.compile(
+    r"(_|00-readme|readme|licen[cs]e|copying|provenance|config|state\.json|dataset_(info|dict)\.json)", re.IGNORECASE
+)
+_TABLES = ("parquet", "arrow")
 
 
 @dataclass(kw_only=True)
@@ -52,6 +57,7 @@ class DecontaminationSettings(Settings):
         "sentences",
         [],
         path=True,
+        dataset=True,
     )
     decontaminate_ngrams: int | None = setting(
         "n-gram size in words: also remove rows if a text shares 70 percent of its n-grams with an evaluation set, or "
@@ -121,6 +127,7 @@ class FingerprintSettings(Settings):
     data: list[str] = setting(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         path=True,
+        dataset=True,
     )
     overwrite: bool = setting("replace an existing file", False)
 
@@ -155,20 +162,27 @@ def load_fingerprints(
     """Read evaluation sets or lists of fingerprints, and log the number of sentences of each file.
 
     A path is a list of fingerprints (16 hexadecimal digits per line); a text file, in which each tab-separated field
-    is a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
-    words, and by the vectors of the encoder with a cosine of at least `similarity`, if these are given.
+    is a sentence; CSV, JSON, JSON lines, TMX, Parquet or Arrow; a folder of these; or a dataset on the Hub. All texts
+    in all columns and splits count, in lists and objects too. Rows are also compared by n-grams of words, and by the
+    vectors of the encoder with a cosine of at least `similarity`, if these are given.
     """
     matchers: list[Matcher] = [Containment(ngrams)] if ngrams else []
     if similarity is not None:
         matchers.append(MATCHERS["similarity"](similarity, encoder))
     read = Fingerprints({}, matchers)
-    for path in map(Path, paths):
-        if not path.exists():
-            raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
-        if not path.is_dir() and not _is_text(path):
+    for given in paths:
+        path, name = Path(given), os.fspath(given)
+        if name in OBJECTS or dataset_of(given) is not None:
+            splits = [open_rows(name, split, roles=()) for split in DataFolder(name).splits]
+            count = _add(read, as_given(name), pa.concat_arrays([*chain.from_iterable(map(_texts_of, splits))]))
+        elif not path.exists():
+            raise InputError("no such file or folder", path=path, remedy="check the name of the evaluation set")
+        elif not path.is_dir() and not _is_text(path):
             raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
-        files = _files_in(path.resolve()) if path.is_dir() else [(path.name, path)]
-        if not sum(_add_file(read, name, file) for name, file in files):
+        else:
+            files = _files_in(path.resolve()) if path.is_dir() else [(path.name, path)]
+            count = sum(_add_file(read, name, file) for name, file in files)
+        if not count:
             problem = "nothing to check against: no fingerprint and no sentence of four words"
             remedy = "give a file of sentences, a list of fingerprints, or a folder of these"
             raise InputError(problem, path=path, remedy=remedy)
@@ -196,12 +210,14 @@ def _files_in(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _is_text(path: Path) -> bool:
     head = next(read_blocks(path), b"")
-    return path.suffix == ".parquet" or head.startswith(_UTF_16) or b"\0" not in head
+    return kind_of_rows(path) in _TABLES or head.startswith(_UTF_16) or b"\0" not in head
 
 
 def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     """Add the sentences or the fingerprints of a file to a set; log and return their number."""
-    raw = b"" if path.suffix == ".parquet" else b"".join(read_blocks(path))
+    if kind_of_rows(path) in _TABLES:
+        return _add(read, name, pa.concat_arrays(_texts_of(open_rows(path, roles=()))))
+    raw = b"".join(read_blocks(path))
     header = re.match(rf"{_HEADER}(\d+)\s".encode(), raw)
     version, body = (int(header[1]), raw[header.end() :]) if header else (1, raw)
     if version > VERSION:
@@ -210,28 +226,41 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body.strip() + b"\n"):
         numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
         read.add_fingerprints(name, numbers, version)
-        count, kind = len(numbers), f"fingerprints of version {version}, which match the same words only,"
-    else:
-        count, kind = read.add(name, _sentences_of(path, raw)), "sentences of four words or more"
-    if count:
-        log(f"{name}: {count:,} {kind} to keep out")
+        kind = f"fingerprints of version {version}, which match the same words only,"
+        log(f"{name}: {len(numbers):,} {kind} to keep out")
+        return len(numbers)
+    return _add(read, name, _sentences_of(path, raw))
+
+
+def _add(read: Fingerprints, name: str, texts: pa.Array) -> int:
+    """Add sentences to a set; log and return their number."""
+    if count := read.add(name, texts):
+        log(f"{name}: {count:,} sentences of four words or more to keep out")
     return count
 
 
+def _texts_of(rows: Rows) -> list[pa.Array]:
+    """Read all texts of rows."""
+    empty = rows.schema.empty_table().itercolumns()
+    columns = chain(empty, chain.from_iterable(batch.columns for batch in rows.batches()))
+    if not (texts := list(chain.from_iterable(map(_texts_in, columns)))):
+        raise InputError("no column holds text", path=rows.name, remedy=describe_columns(rows.columns))
+    return texts
+
+
+def _texts_in(column: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Find the texts in a column of texts, lists or objects."""
+    if is_text(column.type):
+        yield as_string_array(column)
+    elif is_list(column.type):
+        yield from _texts_in(pc.list_flatten(column))
+    elif pa.types.is_struct(column.type):
+        yield from chain.from_iterable(map(_texts_in, column.flatten()))
+
+
 def _sentences_of(path: Path, raw: bytes) -> pa.Array:
-    """Read the sentences of a file: of Parquet the sentences of pairs, the targets of bitext, or else all texts."""
+    """Read every sentence of a file of text."""
     suffix = plain_suffix(path)
-    if path.suffix == ".parquet":
-        rows = open_rows(path, lists=True)
-        kinds = {field.name: field.type for field in rows.schema}
-        columns = [name for name, kind in kinds.items() if is_text(kind.value_type if is_list(kind) else kind)]
-        usual = (["sentence1", "sentence2"], ["target"], ["text"])
-        chosen = next((names for names in usual if {*names} <= {*kinds}), columns)
-        if not chosen:
-            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(kinds)}")
-        arrays = chain.from_iterable(batch.columns for batch in rows.batches(chosen))
-        texts = [as_string_array(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
-        return pa.concat_arrays([pa.array([], pa.string()), *texts])
     if suffix == ".tmx":
         return pa.array(tmx_texts(path), pa.string())
     try:

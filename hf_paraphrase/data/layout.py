@@ -390,4 +390,6 @@ def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
         remedy = "check its files, its card, --split and --subset"
+        if "Config name is missing" in reason:
+            remedy = "name one: owner/name/CONFIG on the Hub, or --subset of prepare pairs and deduplicate"
         raise InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy) from error

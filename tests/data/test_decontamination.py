@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from datasets import Dataset, DatasetDict
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase import filter
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.decontamination import LIST_HEADER, DecontaminationSettings, Decontaminator, load_fingerprints
@@ -98,13 +100,36 @@ def test_evaluation_files_are_read_in_their_raw_layouts_and_csv_whatever_its_del
 
 
 @pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"]])
-def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(tmp_path, columns):
+def test_prepared_data_folders_are_read_in_all_splits_and_on_both_sides(tmp_path, columns):
     for split in ("dev", "test"):
         rows = {columns[0]: [f"the first {split} sentence here"], columns[1]: [f"the second {split} sentence"]}
         write_split(tmp_path / "eval", split, [table := pa.table(rows)], table.schema)
     sets = load_fingerprints([tmp_path / "eval"])
-    assert sets.match([["the second dev sentence", "the second test sentence"]])[0].all()
-    assert sets.match([["the first test sentence here"]])[0][0] == (columns[0] == "sentence1")
+    assert sets.match([["the second dev sentence", "the first test sentence here"]])[0].all()
+
+
+LAYOUTS = {
+    "text": lambda text: pa.table({"text": ["short"], "question": [text]}),
+    "negative": lambda text: pa.table({"sentence1": ["a"], "sentence2": ["b"], "negative": [text]}),
+    "translation": lambda text: pa.table({"translation": [{"fr": text, "en": "short"}]}),
+    "nested": lambda text: pa.table({"text": ["a"], "turns": [[{"said": [text]}]]}),
+    "capital": lambda text: pa.table({"Text": [text], "n": [1]}),
+    "type": lambda text: pa.table({"t": pa.array([text], pa.large_string()).dictionary_encode()}),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_text_of_an_evaluation_set_is_kept_out_whatever_its_column_and_file(name, tmp_path):
+    rows = LAYOUTS[name]("the man plays a guitar")
+    pq.write_table(rows, tmp_path / "a.PARQUET")
+    dataset = Dataset(rows)
+    dataset.save_to_disk(tmp_path / "saved")
+    DatasetDict({"test": dataset}).save_to_disk(tmp_path / "both")
+    for file in ("a.PARQUET", "saved", "both", "saved/data-00000-of-00001.arrow"):
+        assert load_fingerprints([tmp_path / file]).match([["The man plays a guitar."]])[0].all(), file
+    pairs = [{"sentence1": "The man plays a guitar", "sentence2": "x"}, {"sentence1": "a", "sentence2": "b"}]
+    for judged in (dataset, rows, rows.to_pylist()):
+        assert filter(pairs=pairs, decontaminate=[judged], output=tmp_path / "made", overwrite=True).count() == 1
 
 
 @pytest.mark.parametrize("name", ["positive", "sentences"])

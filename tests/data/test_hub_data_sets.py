@@ -136,6 +136,16 @@ def test_the_record_and_the_card_name_the_data_set_and_the_commit(hub, tmp_path)
         assert "cc-by-4.0" in card.partition("\n# ")[0]
 
 
+def test_a_data_set_keeps_its_sentences_out_of_another_one(hub, tmp_path):
+    rows = [PAIRS[3], {"sentence1": "one more sentence here", "sentence2": PAIRS[7]["sentence1"]}]
+    build(hub.folder / "org" / "judged", [(".gitattributes", ""), ("test.jsonl", "\n".join(map(json.dumps, rows)))])
+    lines = ["filter --pairs org/pairs --output made", "fingerprint --output list.txt"]
+    ended = commands(hub, tmp_path, f"{lines[0]} --decontaminate org/judged", f"{lines[1]} --data org/judged")
+    assert [code for code, _ in ended] == [0, 0] and "sentence is in org/judged: 2" in ended[0][1]
+    assert DataFolder(tmp_path / "made").count() == len(PAIRS) - 2
+    assert len((tmp_path / "list.txt").read_text().splitlines()) == 1 + 4
+
+
 def test_what_cannot_be_read_is_one_line_that_names_what_exists(hub, tmp_path):
     for name in ("gated", "closed", "unknown"):
         add(hub.folder, f"org/{name}")
@@ -154,6 +164,7 @@ def test_what_cannot_be_read_is_one_line_that_names_what_exists(hub, tmp_path):
         "org/unknown": "access to this dataset is restricted",
         "org/pairs@v9": "no revision `v9` (its branches and tags are main, v2)",
         "hf://datasets/org/pairs@v9": "no revision `v9` (its branches and tags are main, v2)",
+        "org/two": "(name one: owner/name/CONFIG",
         "org/two/c": "'c' not found. Available: ['a', 'b']",
         "org/pairs --split test": "no split `test` (the splits are train, validation)",
         "org/empty": "doesn't contain any data files",

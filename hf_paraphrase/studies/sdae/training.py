@@ -69,6 +69,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         [],
         only_with="expansion",
         path=True,
+        dataset=True,
         names=["--decontaminate", "--expansion-decontaminate"],
     )
     expansion_weight: float = setting(
