@@ -52,6 +52,8 @@ _TEXT_SELECTION = re.compile(
     r"(?P<texts>(?:\"[^\"]*\"|'[^']*'|[^<>=!])+)",
     re.DOTALL,
 )
+_ENTRY = r"""\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|[^,]+"""
+"""An entry of a list of texts; a comma in quotes does not end it."""
 _QUOTED = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]]
 _COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
@@ -79,16 +81,16 @@ class Selection:
 
     text: str
     columns: tuple[str, ...]
-    conditions: tuple[tuple[str, float], ...] = ()
+    conditions: tuple[tuple[str, int | float], ...] = ()
     texts: tuple[str, ...] | None = None
     negated: bool = False
     function: Callable[..., Any] | None = None
 
     @property
-    def numbers(self) -> list[float] | None:
+    def numbers(self) -> list[int | float] | None:
         """The numbers that a column is compared with; None where one of the texts is not a number."""
         texts = self.texts or ()
-        return [float(text) for text in texts] if all(re.fullmatch(_NUMBER, text) for text in texts) else None
+        return [_to_number(text) for text in texts] if all(re.fullmatch(_NUMBER, text) for text in texts) else None
 
     def mask(self, *columns: Any) -> np.ndarray:
         """Return which rows are kept, given its columns: bool (rows,); a missing value satisfies no comparison."""
@@ -98,12 +100,17 @@ class Selection:
         if isinstance(values, pa.ChunkedArray):
             is_equal = pc.is_in(values, value_set=pa.array(self.texts or (), values.type)).to_numpy()
             return np.asarray((is_equal != self.negated) & values.is_valid().to_numpy())
-        kept = ~np.isnan(values)
+        kept = values == values  # not NaN
         for name, number in self.conditions:
-            kept &= _COMPARISONS[name](values, number)
+            kept[kept] = _COMPARISONS[name](values[kept], number)
         if not self.conditions:
-            kept &= np.isin(values, self.numbers or []) != self.negated
-        return np.asarray(kept)
+            kept &= np.isin(values, np.array(self.numbers or [], values.dtype)) != self.negated
+        return np.asarray(kept, bool)
+
+
+def _to_number(text: str) -> int | float:
+    """Read a number; a whole one exactly, because floats of 64 bits do not represent all of them."""
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
 
 def parse_selection(text: str) -> Selection:
@@ -116,9 +123,9 @@ def parse_selection(text: str) -> Selection:
         return _parse_text_selection(text)
     conditions = []
     if match["left"] is not None:
-        conditions.append((match["left_operator"].translate(_MIRROR), float(match["left"])))
+        conditions.append((match["left_operator"].translate(_MIRROR), _to_number(match["left"])))
     if match["right"] is not None:
-        conditions.append((match["right_operator"], float(match["right"])))
+        conditions.append((match["right_operator"], _to_number(match["right"])))
     operator = match["right_operator"] if match["left"] is None else None
     texts = (match["right"],) if operator in ("=", "==", "!=") else None
     return Selection(name, (match["column"],), tuple(conditions), texts, operator == "!=")
@@ -129,7 +136,7 @@ def _parse_text_selection(text: str) -> Selection:
     if match is None:
         remedy = "write for example overlap_1<=0.7, 5<=length<=30 or 'language in en,fr', in quotes, or a "
         raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}name: {', '.join(SELECTIONS)}")
-    texts = [match["texts"]] if match["operator"] else match["texts"].split(",")
+    texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, match["texts"])
     stripped = (_QUOTED.sub(r"\2", part.strip()) for part in texts)
     negated = match["operator"] == "!=" or match["not"] is not None
     return Selection(text.strip(), (match["column"],), texts=tuple(stripped), negated=negated)
@@ -156,14 +163,17 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 
 
 def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
-    """Replace class names by the class numbers that the column contains."""
-    names = class_names_of(schema).get(selection.columns[0], [])
+    """Replace the names of classes, or true and false, by the numbers that the column contains."""
+    column = selection.columns[0]
+    names = class_names_of(schema).get(column, [])
+    if column in schema.names and pa.types.is_boolean(schema.field(column).type) and selection.texts:
+        selection, names = replace(selection, texts=tuple(map(str.lower, selection.texts))), ["false", "true"]
     if not names or not selection.texts:
         return selection
     numbers = tuple(str(names.index(text)) if text in names else text for text in selection.texts)
     if replace(selection, texts=numbers).numbers is None:
         wrong = next(text for text in selection.texts if text not in names)
-        problem = f"--keep `{selection.text}`: the column {selection.columns[0]} has no class `{wrong}`"
+        problem = f"--keep `{selection.text}`: the column {column} has no class `{wrong}`"
         raise UsageError(problem, remedy=choice_of(wrong, names))
     return replace(selection, texts=numbers, conditions=())
 
@@ -198,5 +208,8 @@ def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:
     if is_text(table.schema.field(column).type):
         return [text or "" for text in table.column(column).to_pylist()]
     values = read_numeric(table, column)
+    if pa.types.is_integer(table.schema.field(column).type) and np.nanmax(np.abs(values), initial=0) >= 2**53:
+        # As Python's integers, which floats of 64 bits do not represent.
+        return np.array([np.nan if value is None else value for value in table.column(column).to_pylist()], object)
     # In `datasets` the class -1 means a row without a class.
     return np.where(values < 0, np.nan, values) if column in class_names_of(table.schema) else values

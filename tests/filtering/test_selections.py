@@ -51,11 +51,11 @@ def test_what_is_not_in_the_grammar_is_refused(text):
 
 
 def test_columns_of_text_are_compared_with_text_and_missing_ones_are_never_kept():
-    table = pa.table({"language": ["en", "fr", None, "007"], "rank": [0, 1, 2, 7]})
+    table = pa.table({"language": ["en", "fr", None, "007", "a,b", "c"], "rank": [0, 1, 2, 7, None, None]})
     kept = {
-        "language=en": [0], "language == 'en'": [0], "language!=en": [1, 3], "language in en, fr": [0, 1],
-        "language not in en": [1, 3], "language==007": [3], "rank in 0,7": [0, 3], "rank not in 0": [1, 2, 3],
-        "rank=7": [3], "language=7": [],
+        "language=en": [0], "language == 'en'": [0], "language!=en": [1, 3, 4, 5], "language in en, fr": [0, 1],
+        "language not in en": [1, 3, 4, 5], "language==007": [3], "rank in 0,7": [0, 3], "rank not in 0": [1, 2, 3],
+        "rank=7": [3], "language=7": [], "language in 'a,b', \"c\"": [4, 5], "language in en,'a,b'": [0, 4],
     }  # fmt: skip
     for text, rows in kept.items():
         check_selections([parse_selection(text)], table.schema)
@@ -73,8 +73,22 @@ def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_n
             "same": pa.array([True, False, None]),
         }
     )
-    for text in ("x!=0", "x<=5", "x==1", "rank==0", "same==1"):
+    for text in ("x!=0", "x<=5", "x==1", "rank==0", "same==1", "same=true", "same != False", "same in TRUE"):
+        check_selections([parse_selection(text)], table.schema)
         assert apply_selection(parse_selection(text), table).tolist() == [True, False, False]
+    with pytest.raises(UsageError, match=r"no class `yes` .one of false, true"):
+        check_selections([parse_selection("same=yes")], table.schema)
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+def test_large_integers_are_compared_exactly(kind):
+    table = pa.table({"id": pa.array([2**53, 2**53 + 1, None, 7], kind)})
+    kept = {
+        f"id={2**53 + 1}": [1], f"id!={2**53}": [1, 3], f"id>{2**53}": [1], f"id in 7,{2**53 + 1}": [1, 3],
+        f"id not in {2**53}": [1, 3], "id>=7.5": [0, 1], f"7<id<={2**53}": [0],
+    }  # fmt: skip
+    for text, rows in kept.items():
+        assert np.flatnonzero(apply_selection(parse_selection(text), table)).tolist() == rows, text
 
 
 @pytest.mark.parametrize(

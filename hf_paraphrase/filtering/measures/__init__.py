@@ -81,8 +81,8 @@ class PairBatch:
 
 
 def read_numeric(table: pa.Table, column: str) -> np.ndarray:
-    """Return a numeric or boolean column as float64 (rows,), NaN where a value is missing."""
-    values = table.column(column).cast(pa.float64())
+    """Return a numeric or boolean column as float64 (rows,), NaN where a value is missing; large integers round."""
+    values = table.column(column).cast(pa.float64(), safe=False)
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
