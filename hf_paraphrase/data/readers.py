@@ -19,21 +19,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..artefacts.fsspec_path import FsspecPath, to_path
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..messages import sanitize_line
 from .schema import describe_columns
 from .text_blocks import LineErrors, StrictLines
-from .text_files import FLOAT, LONGEST_RECORD_LINES, all_lines, read_lines
+from .text_files import LONGEST_RECORD_LINES, all_lines, read_lines
 
 BATCH_ROWS = 10_000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+_EXACT = r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
 csv.field_size_limit(sys.maxsize)
@@ -48,7 +49,7 @@ def csv_records(
     occurs most often in the header. Blank lines are no records.
     """
     pending = deque(islice(lines, 1))
-    if pending and (stated := re.fullmatch(r"sep=(.)", pending[0][1])):
+    if pending and (stated := re.fullmatch(r'"?sep=(.)"?', pending[0][1], re.IGNORECASE)):
         delimiter, pending = delimiter or stated[1], deque(islice(lines, 1))
     delimiter = delimiter or max(",;\t", key=pending[0][1].count if pending else "".count)
     taken: list[tuple[int, str]] = []
@@ -131,6 +132,11 @@ class FileReader(ABC):
     def _read_schema(self) -> pa.Schema:
         """Return the columns of the first file."""
 
+    def _refuse_columns(self, file: Any, names: Sequence[str], first: Sequence[str]) -> NoReturn:
+        """Raise for a file that does not have the columns of the first one."""
+        remedy = f"give files with the columns of {self.files[0]}: {', '.join(first)}"
+        raise InputError(f"the columns are {', '.join(names)}", path=file, remedy=remedy)
+
     def count(self) -> int:
         """Count the rows, by reading the files once."""
         return sum(batch.num_rows for batch in self.batches(self.schema.names[:1]))
@@ -170,6 +176,8 @@ class ParquetReader(FileReader):
             with _open_parquet(file) as opened:
                 self._footers.append(opened.metadata)
                 schemas.append(opened.schema_arrow)
+            if not {*schemas[-1].names} <= {*schemas[0].names}:
+                self._refuse_columns(file, schemas[-1].names, schemas[0].names)
         return schemas[0]
 
     def count(self) -> int:
@@ -199,14 +207,15 @@ class ParquetReader(FileReader):
                     row = begin if len(groups) == 1 else row
             if not groups:
                 continue
-            if missing := [name for name in columns if name not in footer.schema.to_arrow_schema().names]:
-                problem = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
-                raise InputError(problem, path=file, remedy=f"give files with the columns of {self.files[0]}")
-            options = {"batch_size": batch_size, "row_groups": groups, "columns": list(columns)}
+            present = {*columns} & {*footer.schema.to_arrow_schema().names}
+            options = {"batch_size": batch_size, "row_groups": groups, "columns": [*present]}
             for batch in _parquet_batches(file, **options):
                 part = _overlap(batch, row, start, stop)
                 row += batch.num_rows
                 if part.num_rows:
+                    # As in `datasets`, a column that a later file lacks is null there.
+                    found = [part.column(name) if name in present else pa.nulls(len(part)) for name in columns]
+                    part = pa.record_batch(found, names=list(columns))
                     problem = f"a column has another type than in {self.files[0]}"
                     yield cast_rows(part, schema, file, problem, "write both files with the same types")
 
@@ -235,7 +244,7 @@ class CsvReader(FileReader):
     """Reads CSV files, all columns as text; malformed lines go to `errors`.
 
     Columns named by the option `numbers`, or with `decimal` or `thousands` any column, become numbers if all their
-    values are numbers.
+    values are numbers and none would change, as `007` or one with too many digits for a number.
     """
 
     has_lines = True
@@ -245,27 +254,37 @@ class CsvReader(FileReader):
         names = self._header(self.files[0])
         for file in self.files[1:]:
             if {*(others := self._header(file))} != {*names}:
-                remedy = f"those of {self.files[0]} are {', '.join(names)}"
-                raise InputError(f"the columns are {', '.join(others)}", path=file, line=1, remedy=remedy)
+                self._refuse_columns(file, others, names)
         self.schema = pa.schema([(name, pa.string()) for name in names])
-        converted = {"decimal", "thousands"} & {*self.options}
+        converted = self._check_marks()
         types = self._number_types([name for name in names if converted or name in self.options.get("numbers", ())])
         return pa.schema([(name, types.get(name, pa.string())) for name in names])
 
+    def _check_marks(self) -> bool:
+        """Check the marks in numbers as pandas does, and return whether any is given."""
+        marks = {name: self.options[name] for name in ("decimal", "thousands") if name in self.options}
+        for name, mark in marks.items():
+            if not re.fullmatch(r"[^\d+eE\n-]", mark):
+                raise UsageError(f"--{name} `{mark}` is no mark in numbers", remedy="give one character, e.g. a comma")
+        if marks.get("thousands") == marks.get("decimal", "."):
+            raise UsageError("--thousands and the decimal mark are the same", remedy="give another --decimal")
+        return bool(marks)
+
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
-        filled: set[str] = set()
+        types: dict[str, pa.DataType] = {}
         for file in self.files if candidates else ():
             for batch in self._read(file, candidates, BATCH_ROWS):
                 for name in candidates:
                     texts = batch.column(name).drop_null()
-                    form = _WHOLE if name == "label" else FLOAT
                     texts = texts if name == "label" else self._plain_numbers(texts)
-                    if len(texts):
-                        filled.add(name)
-                    if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
+                    kinds = [pa.int64()] * (name != "score") + [pa.float64()] * (name != "label")
+                    kind = next((kind for kind in kinds if _are_numbers(texts, kind)), None)
+                    if kind is None:
                         candidates = [other for other in candidates if other != name]
-        return {name: pa.int64() if name == "label" else pa.float64() for name in candidates if name in filled}
+                    elif len(texts) and types.get(name) != pa.float64():
+                        types[name] = kind
+        return {name: types[name] for name in candidates if name in types}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
         """Rewrite numbers with a decimal point and without thousands separators."""
@@ -306,6 +325,12 @@ class CsvReader(FileReader):
                     texts = self._plain_numbers(texts).cast(kind)
                 arrays[name] = texts
             yield pa.record_batch({name: arrays[name] for name in columns})
+
+
+def _are_numbers(texts: pa.Array, kind: pa.DataType) -> bool:
+    """Return whether all texts are numbers of this type in their usual form."""
+    forms = pc.match_substring_regex(texts, _WHOLE if kind == pa.int64() else _EXACT)
+    return bool(pc.all(forms, min_count=0).as_py())
 
 
 def _named(header: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -79,6 +80,9 @@ class Rows:
         names = {**layout.class_names.get(split.rpartition(".")[0], default), **class_names_of(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
         self.schema = self.schema.with_metadata(class_metadata(self.class_names))
+        if repeated := [name for name, count in Counter(self.schema.names).items() if count > 1]:
+            remedy = f"rename or remove one; {describe_columns(theirs.names)}"
+            raise InputError(f"the column {repeated[0]} occurs twice", path=self.name, remedy=remedy)
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 

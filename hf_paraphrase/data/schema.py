@@ -94,8 +94,6 @@ def require_texts(
 ) -> None:
     """Check that the given columns, by default sentences and languages, are text, or with `lists` lists of texts."""
     for name in columns:
-        if schema.names.count(name) > 1:
-            raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
         if name not in schema.names:
             continue
         kind = schema.field(name).type

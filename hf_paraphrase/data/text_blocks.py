@@ -164,6 +164,7 @@ def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
     """Stream the decompressed bytes of a file, converted to UTF-8 from another encoding."""
     if encoding.lower() not in {"utf-8", "utf8", "utf-8-sig"}:
         try:
+            "a".encode(encoding)  # Python also has codecs that are no encodings of text, such as base64
             for text in codecs.iterdecode(read_blocks(path), encoding):
                 yield text.encode()
         except LookupError as error:
@@ -179,9 +180,10 @@ def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, remedy="check the path") from error
     except IsADirectoryError as error:
-        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it") from error
+        remedy = "name the file in it, or its --columns"
+        raise InputError("this is a folder, not a file", path=path, remedy=remedy) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        kind = _KINDS.get(path.suffix)
+        kind = _KINDS.get(path.suffix.lower())
         problem = f"damaged or truncated {kind} data" if kind else f"cannot read: {error}"
         remedy = "download it again; an uncompressed file must not have a compression suffix"
         raise InputError(problem, path=path, remedy=remedy) from error
@@ -190,9 +192,9 @@ def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
 def _open(path: Path) -> IO[bytes]:
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     file: Any = path if isinstance(path, Path) else path.open("rb")  # at a URL
-    if path.suffix in openers:
-        return cast("IO[bytes]", openers[path.suffix](file, "rb"))
-    if path.suffix != ".zst":
+    if (suffix := path.suffix.lower()) in openers:
+        return cast("IO[bytes]", openers[suffix](file, "rb"))
+    if suffix != ".zst":
         return path.open("rb") if file is path else cast("IO[bytes]", file)
     import pyarrow as pa
 

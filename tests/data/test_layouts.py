@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, Value, load_dataset
+from datasets.exceptions import DatasetGenerationError
 
 from hf_paraphrase import filter, prepare_pairs
 from hf_paraphrase.commands import main
@@ -310,7 +311,8 @@ def test_a_row_of_another_type_is_named_with_its_column(as_rows):
     ("name", "text", "values"),
     [
         ("a.csv", f"x,y\n007,1E5\n,{DAY}\n", {"x": ["007", None], "y": ["1E5", DAY]}),
-        ("a.csv", "sep=;\nx;y\n1,5;TRUE\n", {"x": ["1,5"], "y": ["TRUE"]}),
+        *((name, f"{line}\nx;y\n1,5;TRUE\n", {"x": ["1,5"], "y": ["TRUE"]})
+          for name, line in (("a.csv", "sep=;"), ("b.csv", "SEP=;"), ("c.csv", '"sep=;"'))),
         ("a.jsonl", f'{{"x": "007", "y": {LONG}}}\n{{"x": "{DAY}", "y": 1}}\n', {"x": ["007", DAY], "y": [LONG, "1"]}),
         ("a.jsonl", '{"x": true, "y": 1}\n{"x": false, "y": 2.5}\n', {"x": [True, False], "y": [1.0, 2.5]}),
         ("a.json", '[{"x": 1,\n "y": [1]}, {"x": 2, "y": []}]', {"x": [1, 2], "y": [[1], []]}),
@@ -328,8 +330,55 @@ def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
         open_rows(path).read()
     rows = open_rows(path, encoding="cp1252", decimal=",", thousands=".").read().to_pydict()
     assert rows == {"name": ["café", "thé"], "price": [12_000.0, 7.9], "code": ["007", "x"]}
-    with pytest.raises(UsageError, match="--encoding `klingon` is unknown"):
-        open_rows(path, encoding="klingon").read()
+    for encoding in ("klingon", "base64"):
+        with pytest.raises(UsageError, match=f"--encoding `{encoding}` is unknown"):
+            open_rows(path, encoding=encoding).read()
+
+
+def test_numbers_are_converted_only_where_no_value_changes(tmp_path):
+    columns = {
+        "id": ["9007199254740993", "12345678901234567"], "code": ["0012", "7"], "long": ["12345678901234567890", "1"],
+        "n": ["1.200", "3"], "price": ["-1.200,50", "3"], "x": ["+5", ",5"], "y": ["1,5E3", ""],
+    }  # fmt: skip
+    lines = [";".join(columns), *(";".join(values) for values in zip(*columns.values(), strict=True))]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    converted = {
+        "id": [9007199254740993, 12345678901234567], "n": [1200, 3], "price": [-1200.5, 3.0], "x": [5.0, 0.5],
+        "y": [1500.0, None],
+    }  # fmt: skip
+    rows = open_rows(tmp_path / "a.csv", decimal=",", thousands=".")
+    assert rows.read().to_pydict() == columns | converted and rows.schema.field("n").type == pa.int64()
+
+
+@pytest.mark.parametrize("marks", [("", None), ("ab", None), ("1", None), (",", ","), (None, "."), (None, "-")])
+def test_marks_that_no_number_can_have_are_refused(marks, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1.5,2\n")
+    with pytest.raises(UsageError, match=r"--(decimal|thousands)"):
+        open_rows(tmp_path / "a.csv", decimal=marks[0], thousands=marks[1])
+
+
+@pytest.mark.parametrize(("others", "is_refused"), [({"label": [0]}, True), ({"n": [1], "m": [0]}, True), ({}, False)])
+def test_files_with_more_or_fewer_columns_are_read_or_refused_as_by_load_dataset(others, is_refused, tmp_path):
+    rows, folder, cache = {"sentence1": ["a"], "sentence2": ["b"]}, tmp_path / "set", str(tmp_path / "cache")
+    folder.mkdir()
+    for file, columns in (("a.parquet", {**rows, "n": [1]}), ("b.parquet", {**others, **rows})):
+        pq.write_table(pa.table(columns), folder / file)
+    if not is_refused:
+        expected = load_dataset(str(folder), split="train", cache_dir=cache).to_list()
+        assert open_rows(folder).read().to_pylist() == expected
+        assert [value for batch in open_rows(folder).batches(["n"]) for value in batch["n"].to_pylist()] == [1, None]
+        return
+    with pytest.raises(DatasetGenerationError):
+        load_dataset(str(folder), cache_dir=cache)
+    with pytest.raises(InputError, match=r"b.parquet: the columns are .*sentence1.*with the columns of .*a.parquet"):
+        open_rows(folder)
+
+
+@pytest.mark.parametrize("names", [["sentence1", "sentence2", "x", "x"], ["anchor", "positive", "sentence1", "x"]])
+def test_a_name_of_two_columns_is_refused(names, tmp_path):
+    pq.write_table(pa.table([pa.array([name]) for name in names], names=names), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a.parquet: the column (x|sentence1) occurs twice"):
+        open_rows(tmp_path / "a.parquet")
 
 
 def test_every_command_reads_parquet_of_polars(tmp_path, monkeypatch):
