@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -152,6 +154,11 @@ def test_all_other_columns_are_kept_whatever_their_names(tmp_path):
         assert [value or "" for value in made["#1"].to_pylist()] == others["#1"]
         opened = load_dataset(str(tmp_path / kind), split="train", cache_dir=str(tmp_path / "cache"))
         assert opened["été"] == others["été"]
+    day = pd.Timestamp("2024-02-01", tz="Asia/Tokyo")
+    values = {"day": [day] * 3, "price": [Decimal("1.5")] * 3, "raw": [b"x"] * 3}
+    pd.DataFrame({**SIDES, **values}).to_parquet(tmp_path / "b.parquet")
+    made = prepare_pairs(dataset=tmp_path / "b.parquet", output=tmp_path / "made", keep_columns=True).table()
+    assert made.select(list(values)).to_pydict() == values
 
 
 def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, capsys):

@@ -130,10 +130,10 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
 
     @cached_property
     def _rows(self) -> Rows:
+        options = {"roles": (), "errors": LineErrors(self.on_error), **self.format_options()}
         if self.kind == "dataset":
-            return open_rows(self.dataset, self.split, subset=self.subset, roles=(), **self.format_options())
-        errors = LineErrors(self.on_error)
-        return open_rows(self.path, roles=(), kind=self.kind, errors=errors, **self.format_options())
+            return open_rows(self.dataset, self.split, subset=self.subset, **options)
+        return open_rows(self.path, kind=self.kind, **options)
 
     @cached_property
     def _header(self) -> list[str] | None:

@@ -141,7 +141,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         "settings": source.record(),
         "infos": list(infos.values()),
         "files": source.origins(),
-        "example": printable(json.dumps(example, ensure_ascii=False)),
+        "example": printable(json.dumps(example, ensure_ascii=False, default=str)),
         "skipped": bool(rows.skipped),
         "ngrams": source.decontaminate_ngrams,
         "similarity": source.decontaminate_similarity,

@@ -63,9 +63,10 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
     with pytest.raises(InputError, match="not closed") as caught:
         read({"csv": str(path)})
     assert caught.value.line == 3
-    rows, corpus = read({"csv": str(path), "on_error": "skip"})
-    assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
-    assert corpus.counts["train"]["malformed"] == 1
+    for kind in ("csv", "dataset"):
+        rows, corpus = read({kind: str(path), "on_error": "skip"})
+        assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
+        assert corpus.counts["train"]["malformed"] == 1
 
 
 @pytest.mark.parametrize(
