@@ -44,8 +44,8 @@ def copied_inputs(settings: Any, names: Mapping[str, bool]) -> Iterator[None]:
 
 
 def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> Any:
-    is_rows = _is_rows(value)
-    if isinstance(value, list | tuple) and not is_rows:
+    holds_rows = is_rows(value)
+    if isinstance(value, list | tuple) and not holds_rows:
         is_text = all(isinstance(entry, str | os.PathLike) for entry in value)
         names = [field if is_text else f"{field}{index}" for index in range(len(value))]
         return [_replace(entry, name, may_be_dataset, stack) for entry, name in zip(value, names, strict=True)]
@@ -58,7 +58,7 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
             if copy is not None:
                 return f"{prefix}={copy}" if prefix else copy
         return value
-    if is_rows:
+    if holds_rows:
         folder = _stand_in(value, field, _describe_rows(value), stack)
         shown = "Dataset" if isinstance(value, list) else type(value).__name__
     elif hasattr(value, "save_pretrained"):
@@ -70,12 +70,12 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
     return folder
 
 
-def _is_rows(value: Any) -> bool:
+def is_rows(value: Any) -> bool:
     """Return whether a value contains rows: a table of any library, dictionaries, or a mapping from splits to them."""
     if isinstance(value, list):
         return bool(value) and isinstance(value[0], Mapping) and not hasattr(value[0], "num_rows")
     if isinstance(value, Mapping):
-        return bool(value) and all(_is_rows(part) for part in value.values())
+        return bool(value) and all(is_rows(part) for part in value.values())
     return any(hasattr(value, name) for name in ("to_parquet", "with_format", "__arrow_c_stream__", "sink_parquet"))
 
 

@@ -20,7 +20,7 @@ from ..data.rows import Rows, open_rows
 from ..data.schema import columns_named
 from ..data.text_blocks import FormatSettings
 from ..errors import InputError, UsageError
-from ..inputs import copied_inputs
+from ..inputs import copied_inputs, is_rows
 from ..messages import INPUT_COPIES, log, sanitize_line
 from ..searching.index import SearchIndex
 from ..searching.manifest import MANIFEST_FILE
@@ -103,8 +103,8 @@ def deduplicate(
     """Remove the rows whose text is the same as, or similar to, the text of an earlier row.
 
     Args:
-        rows: A list of texts, a `datasets.Dataset`, a pandas or polars DataFrame, an Arrow table, or the path of a
-            file or folder.
+        rows: A list of texts, a `datasets.Dataset`, a pandas or polars DataFrame, an Arrow table, dictionaries, or
+            the path of a file or folder; with `output` strings are paths.
         output: The data folder to write; without it the rows are returned.
         input: Files, or a folder or dataset on the Hub, instead of `rows`.
         against: Other rows, likewise, or the folder of a search index, that all count as earlier.
@@ -128,10 +128,10 @@ def deduplicate(
     if isinstance(settings.get("by"), str):
         settings["by"] = [settings["by"]]
     if output is not None:
-        paths = [_as_paths(each) for each in (rows if input is None else input, against)]
         if return_removed:
             raise UsageError("return_removed is for a call without output", remedy=f"see the split {REMOVED}")
-        return deduplicate_files(input=paths[0], against=paths[1], output=str(output), **settings)
+        sources = {"input": rows if input is None else input, "against": [] if against is None else against}
+        return deduplicate_files(**sources, output=output, **settings)
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
     sources = [_as_source(each) for each in (rows if input is None else input, against) if each is not None]
     with copied_inputs(checked, {"encoder": False}):
@@ -149,19 +149,9 @@ def deduplicate(
     return kept, removed
 
 
-def _as_paths(given: Any) -> list[str]:
-    if given is None:
-        return []
-    paths = [given] if isinstance(given, str | Path) else given
-    if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):
-        raise UsageError("with output the rows are files or a folder", remedy="leave output out for rows in memory")
-    return [str(path) for path in paths]
-
-
 def _as_source(given: Any) -> Any:
     """Return rows that `open_rows` opens; a list of strings becomes a column of texts."""
-    methods = ("to_parquet", "with_format", "sink_parquet", "__arrow_c_stream__")
-    if isinstance(given, str | Path) or any(hasattr(given, name) for name in methods):
+    if isinstance(given, str | Path) or is_rows(given):
         return given
     try:
         return pa.table({"text": list_of_texts(given)})
@@ -192,9 +182,7 @@ def _open(source: Any, settings: DeduplicateSettings) -> Rows:
 def _as_dataset(rows: Rows, mask: NDArray[np.bool_]) -> datasets.Dataset:
     import datasets
 
-    batches = list(rows.batches(keep=mask))
-    table = pa.Table.from_batches(batches, rows.schema) if batches else rows.schema.empty_table()
-    return datasets.Dataset(table)
+    return datasets.Dataset(pa.Table.from_batches(rows.batches(keep=mask), rows.schema))
 
 
 class DeduplicationRun:
@@ -295,11 +283,9 @@ def _append_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterat
     """Yield tables with further columns."""
     start = 0
     for batch in tables:
-        table = pa.Table.from_batches([batch])
-        for name in added.column_names:
-            table = table.append_column(name, added.column(name).slice(start, table.num_rows))
-        start += table.num_rows
-        yield table
+        part = added.slice(start, batch.num_rows)
+        yield pa.table([*batch.columns, *part.columns], [*batch.schema.names, *part.column_names])
+        start += batch.num_rows
 
 
 def _card_values(

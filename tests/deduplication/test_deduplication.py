@@ -291,6 +291,15 @@ def test_rows_that_cannot_be_compared_are_one_line(rows, settings, error, messag
         deduplicate(rows, **settings)
 
 
+@pytest.mark.parametrize("make", [list, pa.Table.from_pylist, pd.DataFrame, pl.DataFrame, datasets.Dataset.from_list])
+def test_rows_in_memory_are_returned_or_written_to_a_folder(make, tmp_path):
+    rows = make([{"text": text, "n": n} for n, text in enumerate(["a b", "A b", "c d", "e f"])])
+    against = make([{"text": "c d"}])
+    assert deduplicate(rows, against=against)["n"][:] == [0, 3]
+    made = deduplicate(rows, against=against, output=tmp_path / "made")
+    assert made.table()["n"].to_pylist() == [0, 3] and made.table("removed")["n"].to_pylist() == [1, 2]
+
+
 @pytest.fixture
 def files(tmp_path):
     table = pa.table({"text": QUESTIONS, "label": [0, 1, 2, 3], "tags": [["a"], [], ["b"], None]})
@@ -392,7 +401,7 @@ def test_sides_of_pairs_are_found_by_their_usual_names():
         (["latin.jsonl"], "latin.jsonl:1: not UTF-8"),
         (["latin.csv"], "latin.csv:2: not UTF-8"),
         (["bad.parquet"], "bad.parquet: not a readable Parquet file"),
-        (["twice.csv"], "more than one column `text`"),
+        (["twice.csv"], "column text occurs twice"),
         (["rows.csv", "other.csv"], "the columns are text, topic"),
         (["rows.txt", "rows.csv"], "the files are of several kinds"),
         (["folder", "--split", "dev"], "no split `dev` (the splits are "),
