@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..artefacts.artefact import output_file
 from ..artefacts.files import atomic_write
@@ -26,12 +25,10 @@ from ..messages import as_given, log
 from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
 from ..text.fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher
-from ..text.normalization import as_string_array
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .folder import DataFolder
 from .readers import csv_records
 from .rows import Rows, open_rows
-from .schema import describe_columns, is_list, is_text
 from .sources.translation_files import tmx_texts
 from .text_blocks import LineErrors, clean_returns, files_below, kind_of_rows, plain_suffix, read_blocks
 
@@ -106,13 +103,9 @@ class Decontaminator(BatchFunction):
 
     def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Return the rows without a match, in order, and the counts of :meth:`Fingerprints.match`."""
-        matched, counts = self.matched(table)
+        matched, counts = self.fingerprints.match([table.column(name) for name in self.columns])
         progress(table.num_rows)
         return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
-
-    def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Return which rows match an evaluation set in these columns, and the counts by set."""
-        return self.fingerprints.match([table.column(name) for name in columns or self.columns])
 
 
 @dataclass(kw_only=True)
@@ -174,7 +167,7 @@ def load_fingerprints(
         path, name = Path(given), os.fspath(given)
         if name in OBJECTS or dataset_of(given) is not None:
             splits = [open_rows(name, split, roles=()) for split in DataFolder(name).splits]
-            count = _add(read, as_given(name), pa.concat_arrays([*chain.from_iterable(map(_texts_of, splits))]))
+            count = _add(read, as_given(name), chain.from_iterable(map(_texts_of, splits)))
         elif not path.exists():
             raise InputError("no such file or folder", path=path, remedy="check the name of the evaluation set")
         elif not path.is_dir() and not _is_text(path):
@@ -216,7 +209,7 @@ def _is_text(path: Path) -> bool:
 def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     """Add the sentences or the fingerprints of a file to a set; log and return their number."""
     if kind_of_rows(path) in _TABLES:
-        return _add(read, name, pa.concat_arrays(_texts_of(open_rows(path, roles=()))))
+        return _add(read, name, _texts_of(open_rows(path, roles=())))
     raw = b"".join(read_blocks(path))
     header = re.match(rf"{_HEADER}(\d+)\s".encode(), raw)
     version, body = (int(header[1]), raw[header.end() :]) if header else (1, raw)
@@ -232,37 +225,23 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     return _add(read, name, _sentences_of(path, raw))
 
 
-def _add(read: Fingerprints, name: str, texts: pa.Array) -> int:
+def _add(read: Fingerprints, name: str, texts: Iterable[str]) -> int:
     """Add sentences to a set; log and return their number."""
-    if count := read.add(name, texts):
+    if count := read.add(name, pa.array(texts, pa.string())):
         log(f"{name}: {count:,} sentences of four words or more to keep out")
     return count
 
 
-def _texts_of(rows: Rows) -> list[pa.Array]:
-    """Read all texts of rows."""
-    empty = rows.schema.empty_table().itercolumns()
-    columns = chain(empty, chain.from_iterable(batch.columns for batch in rows.batches()))
-    if not (texts := list(chain.from_iterable(map(_texts_in, columns)))):
-        raise InputError("no column holds text", path=rows.name, remedy=describe_columns(rows.columns))
-    return texts
+def _texts_of(rows: Rows) -> Iterator[str]:
+    """Read all texts in rows, in lists and objects too."""
+    return chain.from_iterable(_find_strings(batch.to_pylist()) for batch in rows.batches())
 
 
-def _texts_in(column: pa.Array | pa.ChunkedArray) -> Iterator[pa.Array]:
-    """Find the texts in a column of texts, lists or objects."""
-    if is_text(column.type):
-        yield as_string_array(column)
-    elif is_list(column.type):
-        yield from _texts_in(pc.list_flatten(column))
-    elif pa.types.is_struct(column.type):
-        yield from chain.from_iterable(map(_texts_in, column.flatten()))
-
-
-def _sentences_of(path: Path, raw: bytes) -> pa.Array:
+def _sentences_of(path: Path, raw: bytes) -> Iterable[str]:
     """Read every sentence of a file of text."""
     suffix = plain_suffix(path)
     if suffix == ".tmx":
-        return pa.array(tmx_texts(path), pa.string())
+        return tmx_texts(path)
     try:
         text = raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError:
@@ -271,7 +250,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
     lines = clean_returns(text).split("\n")
     fields: list[str] = []
     if kind_of_rows(path) == "jsonl":
-        return pa.array(list(_json_strings(lines)), pa.string())
+        return _json_strings(lines)
     if suffix == ".csv":
         errors = LineErrors("skip")
         for _, record in csv_records(iter(enumerate(lines, start=1)), path, errors):
@@ -280,7 +259,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
             fields += re.split("[,;]", lines[line_number - 1])
         # The STS benchmark has tabs under this name, and quotes that mean nothing.
         lines = [line for line in lines if "\t" in line]
-    return pa.array([*fields, *(field for line in lines for field in line.split("\t"))], pa.string())
+    return chain(fields, *(line.split("\t") for line in lines))
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:
@@ -292,9 +271,14 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
         for line in lines:
             with suppress(ValueError, RecursionError):
                 values.append(json.loads(line))
+    return _find_strings(values)
+
+
+def _find_strings(values: list[Any]) -> Iterator[str]:
+    """Find every string in nested lists and objects."""
     while values:
         value = values.pop()
         if isinstance(value, str):
             yield value
-        elif isinstance(value, dict | list):
+        elif isinstance(value, dict | list | tuple):
             values.extend(value.values() if isinstance(value, dict) else value)

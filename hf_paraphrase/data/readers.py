@@ -28,7 +28,6 @@ import pyarrow.parquet as pq
 from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import InputError, UsageError
 from ..messages import sanitize_line
-from .schema import describe_columns
 from .text_blocks import LineErrors, StrictLines
 from .text_files import LONGEST_RECORD_LINES, all_lines, read_lines
 
@@ -75,13 +74,6 @@ def csv_records(
             return
         if fields:
             yield taken[0][0], fields
-
-
-def require_once(present: list[str], name: str, path: Path, remedy: str) -> None:
-    """Check that a header has a column exactly once."""
-    if present.count(name) != 1:
-        problem = f"{'no' if name not in present else 'more than one'} column `{name}` in the header"
-        raise InputError(problem, path=path, line=1, remedy=f"{remedy}; {describe_columns(present)}")
 
 
 def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -253,22 +245,21 @@ class CsvReader(FileReader):
         """Return the columns of the headers, which are the same in all files."""
         names = self._header(self.files[0])
         for file in self.files[1:]:
-            if {*(others := self._header(file))} != {*names}:
+            if sorted(others := self._header(file)) != sorted(names):
                 self._refuse_columns(file, others, names)
         self.schema = pa.schema([(name, pa.string()) for name in names])
-        converted = self._check_marks()
+        converted = self._has_marks()
         types = self._number_types([name for name in names if converted or name in self.options.get("numbers", ())])
         return pa.schema([(name, types.get(name, pa.string())) for name in names])
 
-    def _check_marks(self) -> bool:
-        """Check the marks in numbers as pandas does, and return whether any is given."""
-        marks = {name: self.options[name] for name in ("decimal", "thousands") if name in self.options}
-        for name, mark in marks.items():
-            if not re.fullmatch(r"[^\d+eE\n-]", mark):
-                raise UsageError(f"--{name} `{mark}` is no mark in numbers", remedy="give one character, e.g. a comma")
-        if marks.get("thousands") == marks.get("decimal", "."):
-            raise UsageError("--thousands and the decimal mark are the same", remedy="give another --decimal")
-        return bool(marks)
+    def _has_marks(self) -> bool:
+        """Return whether marks of numbers are given; refuse those that no number can have."""
+        given = {name: self.options[name] for name in ("decimal", "thousands") if name in self.options}
+        marks = [*({"decimal": "."} | given).values()]
+        if len({*marks}) < len(marks) or not all(re.fullmatch(r"[^\d+eE\n-]", mark) for mark in marks):
+            problem = f"numbers cannot have the marks `{'` and `'.join(marks)}`"
+            raise UsageError(problem, remedy="give two different characters, as --decimal and --thousands")
+        return bool(given)
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
@@ -294,10 +285,7 @@ class CsvReader(FileReader):
         return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
 
     def _header(self, file: Any) -> list[str]:
-        names = _named(next(self._records(file), (1, []))[1])
-        for name in names:
-            require_once(names, name, to_path(file), "rename or remove one")
-        return names
+        return _named(next(self._records(file), (1, []))[1])
 
     def _records(self, file: Any) -> Iterator[tuple[int, list[str]]]:
         lines = all_lines(to_path(file), self.errors, self.encoding)

@@ -19,7 +19,7 @@ from ...settings import is_given, setting
 from ...text.normalization import decode_moses
 from ..folder import check_split_name
 from ..pair_rows import LABEL, NEGATIVES, SCORE, PairLabels, find_label, find_score
-from ..readers import LINE, require_once
+from ..readers import LINE
 from ..rows import Rows, open_rows
 from ..schema import PAIRS, is_number, require_columns, usual_pair_columns
 from ..text_blocks import FormatSettings, LineErrors
@@ -156,8 +156,6 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
             entries |= {name: name for name in present if NEGATIVES.fullmatch(name)}
         if self.kind != "tsv":
             require_columns(present, entries.values(), str(self.path), remedy=_NAME_IT)
-            for theirs in entries.values():
-                require_once(present, theirs, self.path, _NAME_IT)
         taken = {*entries, *entries.values()}
         others = [name for name in dict.fromkeys(present) if name not in taken]
         if self.keep_columns:

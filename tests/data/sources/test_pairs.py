@@ -189,7 +189,7 @@ def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monke
             InputError,
             r"missing column x.*--columns.*the columns are a, b",
         ),
-        ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
+        ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "column b occurs twice"),
         ({"dataset": "set"}, InputError, r"missing columns sentence1.*--columns sentence1="),
         ({"dataset": "no/such_dataset"}, InputError, "no such file or data folder"),
         ({"parquet": "n.parquet", "columns": "sentence1=a,sentence2=b"}, InputError, "of type int64, not text"),
