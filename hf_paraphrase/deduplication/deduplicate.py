@@ -130,8 +130,8 @@ def deduplicate(
     if output is not None:
         if return_removed:
             raise UsageError("return_removed is for a call without output", remedy=f"see the split {REMOVED}")
-        sources = {"input": rows if input is None else input, "against": [] if against is None else against}
-        return deduplicate_files(**sources, output=output, **settings)
+        given = {"input": rows if input is None else input, "against": [] if against is None else against}
+        return deduplicate_files(**given, output=str(output), **settings)
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
     sources = [_as_source(each) for each in (rows if input is None else input, against) if each is not None]
     with copied_inputs(checked, {"encoder": False}):
