@@ -63,10 +63,16 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
     with pytest.raises(InputError, match="not closed") as caught:
         read({"csv": str(path)})
     assert caught.value.line == 3
-    for kind in ("csv", "dataset"):
-        rows, corpus = read({kind: str(path), "on_error": "skip"})
-        assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
-        assert corpus.counts["train"]["malformed"] == 1
+    rows, corpus = read({"csv": str(path), "on_error": "skip"})
+    assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
+    assert corpus.counts["train"]["malformed"] == 1
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "dataset"])
+def test_a_malformed_line_is_skipped_on_request_however_its_file_is_given(kind, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"sentence1": "a", "sentence2": "b"}\n{"sentence1":\n')
+    rows, corpus = read({kind: str(tmp_path / "a.jsonl"), "on_error": "skip"})
+    assert rows == [{"sentence1": "a", "sentence2": "b"}] and corpus.counts["train"]["malformed"] == 1
 
 
 @pytest.mark.parametrize(
