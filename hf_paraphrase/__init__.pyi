@@ -536,6 +536,7 @@ def export(
     sentences: _Input | None = None,
     frequency_weight: float | None = None,
     center: bool = False,
+    subword_weight: float | None = None,
     overwrite: bool = False,
 ) -> Exported:
     """Export an encoder or classifier in the chosen format, and compare the export with the model."""
