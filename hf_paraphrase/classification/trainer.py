@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from ..encoders.backends.padded_batches import evaluation_mode
 from ..tokenization.ragged_ids import ends_of
 from ..training.batches import EpochBatches, Item
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
@@ -270,16 +271,15 @@ def fit_head(model: PreTrainedModel, inputs: ClassifierInputs) -> None:
     """
     features = torch.from_numpy(predict_logits(model, inputs, model.features))
     targets = torch.from_numpy(np.asarray(inputs.targets))
-    layers = [layer for layer in (model.hidden, model.classifier) if layer is not None]
+    layers: Any = nn.ModuleList(layer for layer in (model.hidden, model.classifier) if layer is not None)
     device, dtype = model.classifier.weight.device, model.classifier.weight.dtype
-    for layer in layers:
-        layer.to("cpu", torch.float64)
+    layers.to("cpu", torch.float64)
     strength = 1.0 if model.hidden is None else 0.01
     if model.hidden is None:
         # The minimum does not depend on the start, the number of steps does.
         nn.init.zeros_(model.classifier.weight)
     optimizer = torch.optim.LBFGS(
-        [parameter for layer in layers for parameter in layer.parameters()],
+        layers.parameters(),
         max_iter=2000,
         tolerance_grad=1e-8,
         tolerance_change=1e-13,
@@ -294,10 +294,7 @@ def fit_head(model: PreTrainedModel, inputs: ClassifierInputs) -> None:
         loss.backward()
         return loss
 
-    was_training = model.training
-    model.eval()
-    optimizer.step(closure)
+    with evaluation_mode(model):
+        optimizer.step(closure)
     optimizer.zero_grad()
-    model.train(was_training)
-    for layer in layers:
-        layer.to(device, dtype)
+    layers.to(device, dtype)
