@@ -227,9 +227,10 @@ def train_supervised(
     lambda_w: float = 0.0,
     row_penalty: float | None = None,
     lambda_c: float = 0.0,
-    epochs: int = 10,
+    epochs: int | None = None,
     batch_size: int = 25,
     learning_rate: float | None = None,
+    lr_scheduler: str | None = None,
 ) -> SentenceClassifierModel:
     """Train a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.)."""
 

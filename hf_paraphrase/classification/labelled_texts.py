@@ -69,9 +69,7 @@ class SupervisedSettings(TrainingRunSettings):
         None,
     )
     test_split: str | None = setting("a split to report scores on; it never influences the training", None)
-    dev_share: float = setting(
-        "fraction of the training split to draw if there is no dev split", 0.1, above=0, below=1
-    )
+    dev_share: float = setting("fraction of the training split to draw without a dev split", 0.1, above=0, below=1)
     lowest_score: int = setting("the low end of the scale, for similarity", 1)
     highest_score: int = setting("the high end of the scale, for similarity", 5)
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
@@ -97,12 +95,16 @@ class SupervisedSettings(TrainingRunSettings):
         excludes=("lambda_w", "from_scratch", "freeze_encoder"),
     )
     lambda_c: float = setting("like --lambda-w, for all other parameters of the encoder", 0.0, at_least=0)
-    epochs: int = setting("passes over the training part", 10, above=0)
+    epochs: int | None = setting(
+        "passes over the rows [default: 3, or 10 for pairs, under 1,000 rows or --from-scratch]", None, above=0
+    )
     batch_size: int = setting("rows per batch and process", 25, above=0)
-    learning_rate: float | None = setting(
-        "learning rate of Adam, constant [default: 0.001, and 2e-5 for a transformer]",
+    learning_rate: float | None = setting("learning rate [default: 0.001, or 2e-5 for a transformer]", None, above=0)
+    lr_scheduler: str | None = setting(
+        "schedule of the learning rate [default: linear, or constant for pairs or --from-scratch]",
         None,
-        above=0,
+        choices=("constant", "linear", "cosine"),
+        excludes="freeze_encoder",
     )
 
     def check(self) -> None:

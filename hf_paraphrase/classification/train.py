@@ -96,14 +96,13 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     model, tokenizer, coverage = _build(settings, data)
     inputs = {}
     for part, rows in data.parts.items():
-        targets: NDArray[Any]
-        if data.classes:
-            matrix = rows.class_matrix(data.classes)
-            targets = matrix.astype(np.float32) if rows.multi_label else matrix.argmax(1)
-        else:
-            targets = np.array(rows.targets, np.float32)
+        targets: NDArray[Any] = rows.class_matrix(data.classes) if data.classes else np.array(rows.targets)
+        has_one_class = data.classes and not rows.multi_label
+        targets = targets.argmax(1) if has_one_class else targets.astype(np.float32)
         inputs[part] = tokenize(tokenizer, rows.first, rows.second, targets)
-    if settings.freeze_encoder or not (settings.from_scratch or pairs):
+    starts_at_optimum = not (settings.from_scratch or pairs)
+    schedule = settings.lr_scheduler or ("linear" if starts_at_optimum else "constant")
+    if settings.freeze_encoder or starts_at_optimum:
         # Fine-tuning starts from the best head for the pretrained encoder (Kumar et al. 2022).
         fit_head(model, inputs[TRAIN])
     trainer, row_penalty = None, settings.row_penalty
@@ -114,6 +113,8 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         arguments = run.arguments(
             ClassifierTrainingArguments,
             learning_rate=rate,
+            lr_scheduler_type=schedule,
+            num_train_epochs=settings.epochs or (3 if starts_at_optimum and len(inputs[TRAIN]) >= 1000 else 10),
             row_penalty=row_penalty,
             lambda_w=settings.lambda_w,
             lambda_c=settings.lambda_c,
@@ -149,8 +150,8 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
             "row_penalty": row_penalty,
             "learning_rate": rate,
+            "lr_scheduler": schedule,
             "table": table,
-            "has_test": TEST in measured,
         },
         measurements=[
             measurement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from datetime import date
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from scipy.special import softmax
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from small_runs import record
 from small_runs import write as write_columns
-from tiny_encoders import new_model, with_all_parameters_moved
-from tiny_training import on_cpu
+from tiny_encoders import new_model, with_all_parameters_moved, write_average
+from tiny_training import Killed, on_cpu
 
 from hf_paraphrase import predict, train_supervised
 from hf_paraphrase.classification.classifier import ClassifierInputs, predict_logits
@@ -299,6 +301,58 @@ def test_a_dataset_keeps_the_names_of_its_classes(tmp_path):
 def test_four_repeated_texts_are_enough_for_a_dev_part(tmp_path):
     columns = {"text": [f"t{i % 4}" for i in range(40)], "label": [i % 2 for i in range(40)]}
     assert sizes(read(write(tmp_path / "data", train=columns))) == {"train": 30, "dev": 10}
+
+
+def opinions(folder, count, *, pairs=False):
+    """Labelled sentences of words of which the first tells the class, or pairs of them."""
+    texts = [f"w{number % 2} w{2 + number % 17} w{20 + number // 17 % 19}" for number in range(count)]
+    sides = {"sentence1": texts, "sentence2": texts} if pairs else {"text": texts}
+    # A repeated text is in one part only.
+    return write(folder, train={**sides, "label": [number % 2 for number in range(count)]})
+
+
+@pytest.mark.parametrize(
+    ("count", "options", "epochs"),
+    [
+        (1200, {}, 3),
+        (900, {}, 10),
+        (1200, {"second": True}, 10),
+        (1200, {"from_scratch": True}, 10),
+        (900, {"epochs": 2}, 2),
+    ],
+)
+def test_many_rows_need_few_epochs_from_the_best_head(tmp_path, count, options, epochs):
+    data = opinions(tmp_path / "data", count, pairs="second" in options)
+    settings = {name: value for name, value in options.items() if name != "second"}
+    encoder = write_average(tmp_path / "encoder", [f"w{number}" for number in range(40)])
+    train_supervised(model=encoder, data=data, batch_size=300, output=tmp_path / "model", **settings)
+    results = record(tmp_path / "model")["results"]
+    assert len(results["epochs"]) == epochs
+    # From there the learning rate falls to zero in equal steps, otherwise it is constant.
+    rates = [entry["learning_rate"] for entry in results["log"] if "learning_rate" in entry]
+    falls = "second" not in options and not options.get("from_scratch")
+    np.testing.assert_allclose(np.diff(rates), -0.001 / epochs if falls else 0.0, rtol=1e-6)
+    assert (rates[-1] < 0.001 / epochs) == falls
+
+
+def test_a_killed_training_goes_on_in_the_schedule(tmp_path, monkeypatch):
+    data = opinions(tmp_path / "data", 60)
+    encoder = write_average(tmp_path / "encoder", [f"w{number}" for number in range(40)])
+    train = partial(train_supervised, model=encoder, data=data, epochs=4, learning_rate=0.05)
+    whole = train(output=tmp_path / "whole")
+    begin_epoch = ClassifierTrainer.begin_epoch
+    with monkeypatch.context() as deadly, pytest.raises(Killed):
+
+        def kill(trainer, epoch):
+            if epoch == 2:
+                raise Killed
+            begin_epoch(trainer, epoch)
+
+        deadly.setattr(ClassifierTrainer, "begin_epoch", kill)
+        train(output=tmp_path / "killed")
+    resumed = train(output=tmp_path / "killed", resume=True)
+    assert np.array_equal(resumed.logits(["w0 w5", "w1 w6"]), whole.logits(["w0 w5", "w1 w6"]))
+    assert record(tmp_path / "killed")["results"]["epochs"] == record(tmp_path / "whole")["results"]["epochs"]
 
 
 @pytest.fixture(scope="module")
