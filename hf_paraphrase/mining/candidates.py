@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm.auto import tqdm
@@ -22,6 +23,8 @@ from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError
 from ..registry import MULTILINGUAL
 from ..settings import Settings, setting
+from ..text.hashing import hash_rows
+from ..text.normalization import normalize_texts
 from ..training.devices import DeviceSettings
 from ..vectors.exact_search import find_nearest
 from ..vectors.faiss_index import FaissIndex, build_faiss_index
@@ -145,6 +148,23 @@ class MiningRun:
             neighbors = self._nearest[encoders, reverse] = find_nearest_targets(queries, corpus, wanted, index)
         return neighbors[0][:, :count], neighbors[1][:, :count]
 
+    def _mean_cosines(self, encoders: str, *, reverse: bool) -> NDArray[np.float64]:
+        """Return the mean cosine of every source with its nearest distinct targets, or the reverse.
+
+        Copies of a translation would otherwise fill the neighborhood, and the pair would have no margin.
+        """
+        count, repeated = self.settings.neighbours, _find_repeated(self.source if reverse else self.target)
+        rows, cosines = self._neighbors(encoders, count, reverse=reverse)
+        means = cosines.mean(axis=1, dtype=np.float64)
+        near_copies = np.flatnonzero(repeated[rows].any(axis=1))
+        if len(near_copies):
+            queries, corpus = self.vectors[encoders][::-1] if reverse else self.vectors[encoders]
+            distinct = np.flatnonzero(~repeated)
+            means[near_copies] = find_nearest(
+                queries[near_copies], corpus, count, candidate_rows=distinct, skip_zero=True
+            )[1].mean(axis=1)
+        return means
+
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
         embedder, has_words = SearchEmbedder(encoder), False
         progress = tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}")
@@ -173,10 +193,7 @@ class MiningRun:
 
     def margins(self, kind: str = "ratio", encoders: str = FILTER) -> NDArray[np.float64]:
         """Compute the margin of every candidate (pairs,)."""
-        source_means, target_means = (
-            self._neighbors(encoders, self.settings.neighbours, reverse=reverse)[1].mean(axis=1, dtype=np.float64)
-            for reverse in (False, True)
-        )
+        source_means, target_means = (self._mean_cosines(encoders, reverse=reverse) for reverse in (False, True))
         means = source_means[self.source_rows], target_means[self.target_rows]
         return compute_margins(self.cosines(encoders), *means, kind, min_mean=MIN_MEAN)
 
@@ -239,6 +256,14 @@ def find_nearest_targets(
         else:
             rows[part], cosines[part] = lists.search(source[part], size)
     return rows, cosines
+
+
+def _find_repeated(collection: Collection) -> NDArray[np.bool_]:
+    """Return which sentences repeat an earlier one, up to case and spacing (sentences,)."""
+    _, first = np.unique(hash_rows(normalize_texts(pa.array(collection.sentences, pa.string()))), return_index=True)
+    repeated = np.ones(len(collection), np.bool_)
+    repeated[first] = False
+    return repeated
 
 
 def _list_pairs(neighbors: Neighbors) -> NDArray[np.int64]:

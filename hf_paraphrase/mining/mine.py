@@ -94,6 +94,8 @@ class MiningSettings(CandidateSettings):
     def check(self) -> None:
         """Check that the settings are valid."""
         super().check()
+        if Path(self.source).resolve() == Path(self.target).resolve():
+            raise UsageError("--source and --target are the same file", path=self.source, remedy="give both sides")
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
                 f"--tune-on takes the endings of --source and --target, and both are `{_get_ending(self.source)}`"

@@ -2,7 +2,7 @@
 
 The margin scores follow "Margin-based Parallel Corpus Mining with Multilingual Sentence Embeddings" (Artetxe and
 Schwenk 2019, section 4.1). Some sentences are similar to all others, so that cosines of different sentences are not
-comparable. With NN_k(x) the k nearest neighbours of x in the other language,
+comparable. With NN_k(x) the k nearest neighbours of x in the other language, each text once,
 
     score(x, y) = margin(cos(x, y), Σ_{z in NN_k(x)} cos(x, z) / 2k + Σ_{z in NN_k(y)} cos(y, z) / 2k).
 

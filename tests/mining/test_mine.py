@@ -139,6 +139,22 @@ def test_candidates_are_the_nearest_in_both_directions_with_their_cosines(work):
     }
 
 
+def test_copies_of_a_translation_do_not_lower_its_margin(work, capsys):
+    for end in ("fr", "en"):
+        lines = [line.split("\t")[1] for line in Path(f"fr-en.test.{end}").read_text().splitlines()[:30]]
+        # The encoder does not see case and spacing.
+        copies = [f" {line.upper()}" for line in lines for _ in range(4)]
+        Path(f"once.{end}").write_text("\n".join(lines))
+        Path(f"often.{end}").write_text("\n".join([*lines, *copies]))
+    for name in ("once", "often"):
+        words = f"--source {name}.fr --target {name}.en --encoder better --candidates 150 --margin ratio {ALL}"
+        assert mine(words, name) == 0
+    once, often = scores_of("once"), scores_of("often")
+    assert max(once.values()) > 1.5 and {pair: often[pair] for pair in once} == pytest.approx(once, abs=1e-6)
+    assert mine("--source once.fr --target once.fr --encoder better", "none") == 2
+    assert "once.fr: --source and --target are the same file" in capsys.readouterr().err
+
+
 def test_collections_of_one_language_give_paraphrases(work):
     for name in ("two.en", "two.en2", "two.gold"):
         Path(name).write_bytes(Path("fr-en.test." + {"two.en": "fr", "two.en2": "en"}.get(name, "gold")).read_bytes())
