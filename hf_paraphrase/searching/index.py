@@ -311,7 +311,7 @@ class SearchIndex:
             progress: Called with the number of sentences that were read.
 
         Returns:
-            The increase of the number of rows.
+            The number of added rows, including those that replace others.
         """
         source = sentences.path if isinstance(sentences, SentenceCorpus) else None
         if ids is not None and ID in (columns or {}):
@@ -336,7 +336,7 @@ class SearchIndex:
                 manifest = replace(manifest, sources=list(sources))
             self._commit(manifest, source)
         self.num_replaced = len(replaced)
-        return len(self) - len(snapshot)
+        return 0 if entry is None else entry.rows
 
     def remove(
         self,

@@ -281,7 +281,7 @@ def _change(settings: SearchSettings) -> Searched:
             more = index.add(to_add, unique=settings.unique, batch_size=settings.batch_size, progress=progress)
         _log_counts(index.settings, before)
         replaced = f", which replace {index.num_replaced:,} of the same id" if index.num_replaced else ""
-        log(f"{more + index.num_replaced:,} sentences were added{replaced}")
+        log(f"{more:,} sentences were added{replaced}")
     log(f"index of {len(index):,} sentences saved to {settings.index}")
     return Searched(index.folder, len(index))
 

@@ -133,7 +133,7 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
     assert texts(make(pa.table(rows), "unique", unique=True)) == ["w1", "w2", "w3"]
     # Row a is replaced, row b is left out as a repeated row, and rows without an id stay.
     change = pa.table({"sentence": ["w7", "w1", "w8"], "id": ["a", "b", "c"], "year": [5, 2, 6]})
-    assert index.add(change) == 1 and index.num_replaced == 1
+    assert index.add(change) == 2 and index.num_replaced == 1
     assert [(row["sentence"], row["id"]) for row in index.sentences.to_pylist()] == [
         ("w1", "b"),
         ("w2", None),
@@ -141,6 +141,11 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
         ("w7", "a"),
         ("w8", "c"),
     ]
+    # One row replaces two.
+    change = pa.table({"sentence": ["w7", "w8", "w9"], "id": ["b", "b", "b"], "year": [1, 2, 3]})
+    assert len(index) == 5 and index.add(change) == 3 and index.num_replaced == 1 and len(index) == 7
+    assert index.add(pa.table({"sentence": ["w1"], "id": ["b"], "year": [2]})) == 1
+    assert index.num_replaced == 3 and len(index) == 5
     assert index.add(["w2"]) == 0 and index.add(["w2"], ids=["d"]) == 1 and index.add(["W2"], unique=True) == 0
     assert index.remove(ids=["a", "z"], filters=["year=5"]) == 1 and index.remove(filters="year>=2") == 2
     assert texts(index) == ["w2", "w3", "w2"] and index.settings.rows == 3
