@@ -19,6 +19,7 @@ from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
 from ..text.hashing import are_among, draw_keys
+from ..text.normalization import lower_text
 from ..text.words import tokenize
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
@@ -69,7 +70,9 @@ def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[st
         return word_ids.setdefault(word, len(word_ids)) if len(word_ids) < _MOST_WORDS else word_ids.get(word, 0)
 
     for block in blocks:
-        sentences = ([_BEGIN_ID, *map(get_id, words), _END_ID] for words in map(tokenize, block) if words)
+        sentences = (
+            [_BEGIN_ID, *map(get_id, words), _END_ID] for words in map(tokenize, map(lower_text, block)) if words
+        )
         grams = [gram for ids in sentences for gram in zip(ids, ids[1:], ids[2:], strict=False)]
         packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
         parts.append(np.unique(packed, return_counts=True))

@@ -55,6 +55,11 @@ def normalize_text(text: str) -> str:
     return " ".join(_INVISIBLE.sub("", text).split())
 
 
+def lower_text(text: str) -> str:
+    """Return a text in lower case and Unicode form NFC, which composes accented letters."""
+    return unicodedata.normalize("NFC", text.lower())
+
+
 def normalize_texts(texts: pa.Array) -> pa.Array:
     """Apply :func:`normalize_text` to every string; a null is an empty text."""  # single spaces need no change
     return _apply(texts, normalize_text, r"[\t-\r\x1c-\x20]{2,}|[\t-\r\x1c-\x1f]")

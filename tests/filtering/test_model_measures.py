@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 import numpy as np
 import pytest
@@ -37,6 +38,18 @@ def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empt
     expected = [model.perplexity(text) for text in ("the cat sat .", "the cat barked .", "zebra")]
     assert table["perplexity"][:3] == pytest.approx(expected, rel=1e-4)
     assert all(map(math.isnan, table["perplexity"][3:]))
+
+
+def test_perplexity_does_not_depend_on_the_form_of_accents(tmp_path):
+    pytest.importorskip("kenlm", reason="kenlm is not installed")
+    one, other = (unicodedata.normalize(form, "Un caf\u00e9 d\u00e9j\u00e0 ferm\u00e9.") for form in ("NFC", "NFD"))
+    for text in (one, other):
+        train_language_model([[text, "un chat"]], tmp_path / "model.arpa", source="text")
+        table = scored(
+            pairs_table([("x", one), ("x", other)]), "perplexity", language_model=str(tmp_path / "model.arpa")
+        )
+        first, second = table["perplexity"]
+        assert first == second < 5
 
 
 def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path):

@@ -7,7 +7,6 @@ A measure reads columns of a batch of pairs and adds columns. The measures in `w
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...text.ngrams import PairNgrams, TokenSpans
+from ...text.normalization import lower_text
 
 SIDES = ("sentence1", "sentence2")
 BITEXT_SIDES = ("source", "target")
@@ -51,8 +51,8 @@ class PairBatch:
         return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
 
     def lowered(self, column: str) -> list[str]:
-        """Return a column of texts in lower case and Unicode form NFC, which composes accented letters."""
-        return [unicodedata.normalize("NFC", text.lower()) for text in self.texts(column)]
+        """Return a column of texts by :func:`~...text.normalization.lower_text`."""
+        return list(map(lower_text, self.texts(column)))
 
     @cached_property
     def lowered1(self) -> list[str]:

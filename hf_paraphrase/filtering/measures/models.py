@@ -77,7 +77,7 @@ class Perplexity(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Compute the column (pairs,), float64."""
         perplexity = np.full(batch.num_rows, np.nan)
-        for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
+        for row, words in enumerate(map(tokenize, batch.lowered2)):
             if words:
                 perplexity[row] = 10 ** (-self._model.score(" ".join(words)) / (len(words) + 1))
         return {"perplexity": perplexity}
