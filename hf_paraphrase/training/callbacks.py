@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,6 +20,7 @@ from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 from ..artefacts.weights import check_finite
 
 _SECONDS_BETWEEN_LOOKS = 5
+_EVAL = re.compile("^eval_(?:dev_)?")
 _STATE_FILE = "trainer_state.json"
 """The file of a checkpoint that the Trainer writes last."""
 _OTHER_FILES = ("*.safetensors", "optimizer*", "scheduler*", "rng_state*")
@@ -56,10 +58,16 @@ class OneLineProgress(ProgressCallback):
         super().on_step_end(args, state, control, **kwargs)
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
-        """Show the loss and the dev scores next to the bar."""
+        """Show the loss and the dev scores next to the bar; equal scores are shown once."""
+        scores: dict[str, str] = {}
         for name, value in (logs or {}).items():
-            if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
-                self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"
+            text = f"{value:.4g}" if isinstance(value, int | float) else ""
+            if name == "loss":
+                self.figures[name] = text
+            elif name.startswith("eval_") and text and text not in scores.values():
+                scores[_EVAL.sub("dev ", name)] = text
+        if scores:
+            self.figures = {name: text for name, text in self.figures.items() if name == "loss"} | scores
         if state.is_world_process_zero and self.training_bar is not None:
             self.training_bar.set_postfix(self.figures)
 

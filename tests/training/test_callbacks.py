@@ -22,7 +22,11 @@ def test_the_line_has_a_loss_before_the_first_log_of_the_mean_loss():
         assert progress.figures == ({} if loss is None else {"loss": "0.25"})
     assert progress.training_bar.postfix == "loss=0.25"
     progress.on_log(None, state, control, {"loss": 0.2, "eval_dev_mean": 71.5})
-    assert progress.figures == {"loss": "0.2", "dev dev_mean": "71.5"}
+    assert progress.figures == {"loss": "0.2", "dev mean": "71.5"}
+    progress.on_log(None, state, control, {"eval_dev_mean": 72.0, "eval_STS": 72.0, "epoch": 72.0})
+    assert progress.figures == {"loss": "0.2", "dev mean": "72"}
+    progress.on_log(None, state, control, {"eval_dev_mean": 72.5, "eval_STS": 72.0, "eval_SICK": 73})
+    assert progress.figures == {"loss": "0.2", "dev mean": "72.5", "dev STS": "72", "dev SICK": "73"}
 
 
 PARTS = ("model.safetensors", "optimizer.pt", "rng_state.pth", "scheduler.pt", "trainer_state.json")
