@@ -16,6 +16,7 @@ from ...errors import UsageError, choice_of
 from ...messages import log, printable
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
+from ...text.languages import language_tag
 from ..folder import DataFolder, write_split
 from .rows import SourceRows
 from .source import OutputSettings, Part, Source
@@ -101,6 +102,9 @@ def _report(source: Any, results: Mapping[str, Any]) -> None:
     if results["contamination"]:
         matched = ", ".join(f"{name} {count:,}" for name, count in results["contamination"].items())
         log(f"rows that match evaluation sets: {matched}")
+    if len(set(map(language_tag, source.languages))) < len(source.languages):
+        what = f"both languages are {source.languages[0]}; prepare pairs reads pairs in one language"
+        log(f"warning: {what}", warning=True)
     log(f"data folder: {source.output}")
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_selection as row_selection
 import hf_paraphrase.data.text_blocks as text_blocks
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources import rows as rows_module
 from hf_paraphrase.data.sources.bitext import BitextSource
@@ -205,6 +206,14 @@ def test_settings_that_cannot_work_are_named_and_no_temporary_rows_stay(tmp_path
     with pytest.raises(error, match=wording):
         rows_of(options, work=tmp_path)
     assert set(tmp_path.iterdir()) == before
+
+
+def test_equal_languages_of_a_bitext_are_reported_once(tmp_path, capsys):
+    (tmp_path / "a.tsv").write_text("one\ttwo\n")
+    words = ["prepare", "bitext", "--tsv", str(tmp_path / "a.tsv"), "--source-lang", "en", "--target-lang"]
+    for language, count in (("eng", 1), ("fr", 0)):
+        assert main([*words, language, "--output", str(tmp_path / language)]) == 0
+        assert capsys.readouterr().err.count("prepare pairs reads pairs in one language") == count
 
 
 def most_held(folder: Path, number: int) -> int:
