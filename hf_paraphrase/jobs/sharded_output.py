@@ -121,4 +121,5 @@ def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, valu
     if skipped := results["skipped_sentences"]:
         log(f"{skipped:,} of {results['sentences']:,} sentences have no pair; skipped.jsonl has the reasons")
     log(f"{results['pairs']:,} pairs saved to {output.output}")
-    log(f"Use them with: load_dataset({str(output.output)!r}, split='train')")
+    if results["pairs"]:
+        log(f"Use them with: load_dataset({str(output.output)!r}, split='train')")

@@ -79,6 +79,13 @@ def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_m
     assert {item["name"] for item in made["inputs"]} == {"tiny", "awkward"}
 
 
+def test_a_job_in_which_every_sentence_is_skipped_does_not_say_how_to_use_its_pairs(tiny_model, tmp_path, capsys):
+    bitext = write_bitext(tmp_path / "bitext", train=[("un", ""), ("", "one")])
+    assert job(tiny_model, bitext, tmp_path / "pairs") == 0
+    message = capsys.readouterr().err
+    assert "2 of 2 sentences have no pair" in message and "0 pairs saved" in message and "Use them" not in message
+
+
 def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32(tiny_model, tiny_bitext, tmp_path):
     words = [*TEST, "--num-beams", "12", "--num-return-sequences", "8", "--precision"]
     found = []
