@@ -40,6 +40,20 @@ _DISTRIBUTIONS = {"denckring_en_pos": "denckring-en-pos", "faiss": "faiss-cpu", 
 _CODE_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
+_flags: set[str] | None = None
+
+
+def set_command_flags(names: Iterable[str] | None) -> None:
+    """Note the flags of the command that runs, as names of settings; None if none runs."""
+    global _flags
+    _flags = None if names is None else set(names)
+
+
+def for_flag(name: str, remedy: str) -> str:
+    """Return a part of a remedy that names a flag, or the empty text if the command that runs lacks the flag."""
+    return remedy if _flags is None or name in _flags else ""
+
+
 def choice_of(given: object, names: Iterable[str]) -> str:
     """Return a remedy that lists the valid names, and first suggests a name similar to the given one, if any."""
     listed = list(names)
@@ -131,7 +145,7 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     name = getattr(error, "filename", None)
     path = os.fsdecode(name) if isinstance(name, str | bytes) else None
     if code in _CANNOT_WRITE:
-        remedy = "free some disk space or choose another output; --resume continues, if the command has it"
+        remedy = "free some disk space or choose another output" + for_flag("resume", "; --resume continues")
         return OutputError(f"cannot write: {os.strerror(code)}", path=path, remedy=remedy)
     if code in _BAD_NAME:
         return InputError(os.strerror(code), path=path, remedy="check the name and its permissions")

@@ -14,11 +14,12 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import fields
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TextIO
 
-from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
+from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system, set_command_flags
 from ..messages import LOGGER, log, printable, process_count, sanitize_line, without_secrets
 from ..registry import BUILTINS, TRUST_REMOTE_CODE, import_file
 from .parser import parse
@@ -50,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
         _complain(f"hf-paraphrase: error: {_fault(error) if problem is None else _with_near_name(problem)}\n")
         return 1 if problem is None else 2
+    finally:
+        set_command_flags(None)
 
 
 @contextmanager
@@ -152,6 +155,7 @@ def _run_verb(verb: str, words: list[str]) -> None:
         show(row.list_of_kinds(verb))
         return
     name, recipe, flags = recipe_and_flags([verb, *words])
+    set_command_flags(option.name for option in fields(recipe.settings))
     settings = parse(recipe.settings, name, flags)
     _show_progress_as_lines()
     for text in row.shown(settings, recipe.run(settings)):

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, for_flag
 from ..settings import Settings, setting
 
 BLOCK_BYTES = 4 << 20
@@ -143,7 +143,7 @@ def kind_of_rows(path: Path) -> str | None:
 def refuse_records(path: Path) -> None:
     """Refuse a CSV, JSON lines or Parquet file where a file with one sentence per line is expected."""
     if (kind := kind_of_rows(path)) is not None:
-        remedy = "give one sentence per line, or name its columns with --columns, if the command has it"
+        remedy = "give one sentence per line" + for_flag("columns", ", or name its columns with --columns")
         raise InputError(f"a {kind} file, whose lines are not sentences", path=path, remedy=remedy)
 
 
@@ -210,7 +210,7 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         if index == 0:
             refuse_packed(block, path)
             if _UTF_16.match(block):
-                remedy = "convert it, or give --encoding utf-16, if the command has it"
+                remedy = "convert it to UTF-8" + for_flag("encoding", ", or give --encoding utf-16")
                 raise InputError("UTF-16, not UTF-8", path=path, remedy=remedy)
         end = block.rfind(b"\n")
         if end < 0:
@@ -244,7 +244,7 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
         except UnicodeDecodeError as error:
             lines.append(None)
             problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
-            remedy = "convert it to UTF-8, or give --encoding, e.g. cp1252, if the command has it"
+            remedy = "convert it to UTF-8" + for_flag("encoding", ", or give --encoding, e.g. cp1252")
             errors.handle(problem, path, first_line + len(lines) - 1, remedy)
     return lines
 

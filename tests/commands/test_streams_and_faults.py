@@ -52,8 +52,9 @@ def test_a_full_standard_output_is_one_line():
     assert (code, said) == (
         2,
         "hf-paraphrase: error: standard output: cannot write: No space left on device "
-        "(free some disk space or choose another output; --resume continues, if the command has it)\n",
+        "(free some disk space or choose another output)\n",
     )
+    assert shell("hp train-nmt --help > /dev/full")[2].endswith("another output; --resume continues)\n")
 
 
 def test_nothing_is_written_where_the_reader_has_gone():

@@ -417,6 +417,15 @@ def test_commands_take_the_encoding_and_the_numbers_of_a_file(tmp_path, monkeypa
     assert main(["search", "--corpus", "b.csv", *words, *query]) == 0
     shown = capsys.readouterr().out
     assert "café" in shown and "house" not in shown
+    Path("a.txt").write_bytes("café\nthé\n".encode("cp1252"))
+    Path("b.txt").write_bytes("a house\n".encode("utf-16"))
+    # A remedy names only flags of the command.
+    for verb, flags in (("deduplicate", "--input"), ("train-tokenizer", "--kind word --text")):
+        for name in ("a.txt", "b.txt", "a.csv"):
+            assert main([verb, *flags.split(), name, "--output", "none"]) == 2
+            message = capsys.readouterr().err
+            assert "convert it to UTF-8" in message or "not sentences (give one sentence per line" in message
+            assert ("--encoding" in message) is (verb == "deduplicate"), message
 
 
 @pytest.mark.parametrize(
