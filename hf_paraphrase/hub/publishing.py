@@ -153,6 +153,13 @@ def plan_push(
     revision: str | None = None,
 ) -> Plan:
     """Check a folder and list the files that :func:`send` would send, without network or token."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id
+
+    try:
+        validate_repo_id(repo_id)
+    except HFValidationError as error:
+        raise UsageError(f"--repo-id `{repo_id}` is not a name of the Hub", remedy="e.g. someone/encoder") from error
     files, left_out = list_files(path)
     head, _ = split_card(read_card(path), Path(path) / CARD)
     kind = repo_type or detect_repo_type(path, files, head)

@@ -21,7 +21,7 @@ from ..artefacts.provenance import (
     with_short_paths,
 )
 from ..artefacts.weights import read_headers
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, no_folder
 
 REPO_TYPES = ("model", "dataset", "space")
 # Not .tsv: in the folder of a classifier it has fingerprints of references and no sentences.
@@ -61,7 +61,9 @@ class PushedFile:
 
 def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[tuple[str, str]]]:
     """List the files of a folder to send, and the files that are left out with the reason."""
-    root = Path(folder)
+    root, remedy = Path(folder), "name a model, data or metric folder"
+    if not root.is_dir():
+        raise no_folder(root, remedy)
     files: list[PushedFile] = []
     left_out: dict[str, str] = {}
     for path in root.rglob("*"):
@@ -73,15 +75,15 @@ def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[t
                 break
         else:
             if path.is_symlink():
-                remedy = "remove it, or put a copy in its place, e.g. with `cp -RL`"
-                raise InputError("a link is not sent", path=path, remedy=remedy)
+                copied = "remove it, or put a copy in its place, e.g. with `cp -RL`"
+                raise InputError("a link is not sent", path=path, remedy=copied)
             if path.is_file():
                 if path.suffix.lower() in _PICKLE_SUFFIXES:
-                    remedy = "save weights as safetensors, and remove it"
-                    raise InputError("a pickle is not sent, because it can run code", path=path, remedy=remedy)
+                    saved = "save weights as safetensors, and remove it"
+                    raise InputError("a pickle is not sent, because it can run code", path=path, remedy=saved)
                 files.append(PushedFile(str(relative), path))
     if not files:
-        raise InputError("the folder has no files to send", path=folder, remedy="name a model, data or metric folder")
+        raise InputError("the folder has no files to send", path=folder, remedy=remedy)
     return sorted(files, key=lambda file: file.name), sorted(left_out.items())
 
 

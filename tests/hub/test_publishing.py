@@ -121,6 +121,14 @@ def test_a_token_is_never_published_breaks_no_header_and_is_refused_among_the_fl
     assert hub.calls == []
 
 
+@pytest.mark.parametrize("name", ["ann/pairs/more", "ann/", "ann/a..b", "ann/a b"])
+def test_a_dry_run_refuses_names_that_the_hub_refuses(hub, data_folder, capsys, name):
+    assert main(["push", "--path", str(data_folder), "--repo-id", name, "--dry-run"]) == 2
+    assert f"--repo-id `{name}` is not a name of the Hub" in capsys.readouterr().err
+    assert main(["push", "--path", "absent", "--repo-id", "ann/pairs", "--dry-run"]) == 2
+    assert "absent: no such folder" in capsys.readouterr().err and hub.calls == []
+
+
 def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_folder, capsys):
     (data_folder / ".git").mkdir()
     card = data_folder / "README.md"
