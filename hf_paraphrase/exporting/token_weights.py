@@ -27,6 +27,8 @@ from ..encoders.sentence_encoder import SentenceEncoder
 from ..models.joined_tokenizers import JoinedTokenizers
 from ..text.words import python_class, unspaced_letters
 
+_SENTENCES_AT_ONCE = 10_000
+
 
 @torch.no_grad()
 def weight_tokens_by_frequency(
@@ -86,10 +88,12 @@ def is_subword_tokenizer(part: Tokenizer) -> bool:
 def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: int) -> NDArray[np.float64]:
     """Return for each id (size,) the fraction of its occurrences in words of several tokens, 0 without occurrence."""
     counts, split = np.zeros(size), np.zeros(size)
-    for encoding in part.encode_batch(list(sentences), add_special_tokens=False):
-        ids, words = np.array(encoding.ids, np.int64), np.array(encoding.word_ids, np.int64)
-        np.add.at(counts, ids, 1)
-        np.add.at(split, ids, np.bincount(words)[words] > 1)
+    for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
+        batch = list(sentences[start : start + _SENTENCES_AT_ONCE])
+        for encoding in part.encode_batch(batch, add_special_tokens=False):
+            ids, words = np.array(encoding.ids, np.int64), np.array(encoding.word_ids, np.int64)
+            np.add.at(counts, ids, 1)
+            np.add.at(split, ids, np.bincount(words)[words] > 1)
     return split / np.maximum(counts, 1)
 
 
