@@ -9,7 +9,7 @@ from __future__ import annotations
 from .models.registry import register_if_loaded
 from .registry import lazy_exports
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 
 __getattr__, __dir__, _names = lazy_exports(
