@@ -1,23 +1,26 @@
 """Compare classifiers of sentences on TREC, MR, CR and SUBJ: with 20 rows per class, and with all rows.
 
-    python scripts/studies/classifiers.py DATA [--tasks TREC CR] [--model builtin] [--few-seeds 3] [--model2vec]
+    python scripts/studies/classifiers.py DATA [--tasks TREC CR] [--model builtin] [--folds 5] [--few-seeds 3]
 
-DATA is a folder with the transfer tasks of SentEval. TREC has a test part; a tenth of the rows of the remaining tasks
-is held out. The table has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of
-`train-supervised` with a frozen and a fine-tuned encoder, and with --model2vec of model2vec's own classifier.
+DATA is a folder with the transfer tasks of SentEval. TREC has a test part. The remaining tasks are divided into
+stratified folds, which are the same for every classifier; few rows are tested on a tenth that is held out. The table
+has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of `train-supervised` with a
+frozen and a fine-tuned encoder, and with --model2vec of model2vec's own classifier, and how far fine-tuning is above
+TF-IDF. Standard errors are over folds or draws, and that of a difference on a test part over its rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
 from hf_paraphrase import train_supervised
@@ -28,16 +31,22 @@ Rows = tuple[list[str], list[str]]
 FEW = 20
 
 
-def read_task(folder: Path, name: str) -> tuple[Rows, Rows]:
-    """Read the training and the test rows of a task."""
+def read_task(folder: Path, name: str, folds: int = 0) -> list[tuple[Rows, Rows]]:
+    """Read the training and the test rows of a task: its own parts, those of each fold, or nine tenths and a tenth."""
     parts = find_transfer_tasks(folder, [name])[0][name]
     texts, labels = parts["train"].sides[0], [str(label) for label in parts["train"].gold]
     if "test" in parts:
-        return (texts, labels), (parts["test"].sides[0], [str(label) for label in parts["test"].gold])
-    order = np.random.default_rng(0).permutation(len(texts)).tolist()
-    held_out, kept = order[: len(texts) // 10], order[len(texts) // 10 :]
-    train, test = (([texts[row] for row in rows], [labels[row] for row in rows]) for rows in (kept, held_out))
-    return train, test
+        return [((texts, labels), (parts["test"].sides[0], [str(label) for label in parts["test"].gold]))]
+    order = np.random.default_rng(0).permutation(len(texts))
+    splits = [(order[len(texts) // 10 :], order[: len(texts) // 10])]
+    if folds:
+        splits = list(StratifiedKFold(folds, shuffle=True, random_state=0).split(texts, labels))
+    return [(select_rows((texts, labels), train), select_rows((texts, labels), test)) for train, test in splits]
+
+
+def select_rows(rows: Rows, numbers: Iterable[int]) -> Rows:
+    """Select rows by their numbers."""
+    return [rows[0][row] for row in numbers], [rows[1][row] for row in numbers]
 
 
 def draw_few(rows: Rows, seed: int) -> Rows:
@@ -47,7 +56,7 @@ def draw_few(rows: Rows, seed: int) -> Rows:
     for label in sorted({*rows[1]}):
         own = np.flatnonzero(labels == label)
         drawn += generator.choice(own, min(FEW, len(own)), replace=False).tolist()
-    return [rows[0][row] for row in drawn], [rows[1][row] for row in drawn]
+    return select_rows(rows, drawn)
 
 
 def predict_tfidf(train: Rows, texts: Sequence[str]) -> Sequence[str]:
@@ -74,12 +83,19 @@ def predict_model2vec(train: Rows, texts: Sequence[str]) -> Sequence[str]:
     return classifier.fit(*train).predict(list(texts)).tolist()
 
 
+def format_mean(values: Sequence[float]) -> str:
+    """Format a mean in per cent with its standard error, which a single value does not have."""
+    error = f" ± {100 * np.std(values, ddof=1) / len(values) ** 0.5:.1f}" if len(values) > 1 else ""
+    return f"{100 * np.mean(values):.1f}{error}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--tasks", nargs="+", default=["TREC", "MR", "CR", "SUBJ"])
     parser.add_argument("--model", default="builtin")
+    parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--few-seeds", type=int, default=3)
     parser.add_argument("--model2vec", action="store_true")
     options = parser.parse_args(arguments)
@@ -91,16 +107,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     rows = []
     for name in options.tasks:
-        train, (texts, right) = read_task(options.data, name)
-        few = [draw_few(train, seed) for seed in range(options.few_seeds)]
-        for label, draws in ((f"{FEW} per class", few), (f"{len(train[0]):,}", [train])):
-            cells = []
-            for predict in methods.values():
-                found = [np.mean(np.array(predict(draw, texts)) == np.array(right)) for draw in draws]
-                cells.append(f"{100 * np.mean(found):.1f}")
-            rows.append([name, label, f"{len(texts):,}", *cells])
+        [(train, test)] = read_task(options.data, name)
+        few = [(draw_few(train, seed), test) for seed in range(options.few_seeds)]
+        splits = read_task(options.data, name, options.folds)
+        tested = sum(len(texts) for _, (texts, _) in splits)
+        sizes = (f"{FEW} per class", len(test[0])), (f"{len(splits[0][0][0]):,}", tested)
+        for (label, size), runs in zip(sizes, (few, splits), strict=True):
+            if not runs:
+                continue
+            right = {
+                method: [np.equal(predict(drawn, texts), gold).astype(float) for drawn, (texts, gold) in runs]
+                for method, predict in methods.items()
+            }
+            gaps = [ours - theirs for ours, theirs in zip(right["fine-tuned"], right["TF-IDF"], strict=True)]
+            cells = [format_mean([run.mean() for run in values]) for values in right.values()]
+            cells.append(format_mean([gap.mean() for gap in gaps] if len(gaps) > 1 else gaps[0]))
+            rows.append([name, label, f"{size:,}", *cells])
             print(" ".join(rows[-1]), flush=True)
-    print(format_table(["task", "training rows", "test rows", *methods], rows))
+    print(format_table(["task", "training rows", "test rows", *methods, "difference"], rows))
     return 0
 
 

@@ -273,3 +273,29 @@ def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_rec
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
     found = load_script("studies/study_tables").precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
     assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])
+
+
+def test_every_row_is_tested_in_one_stratified_fold_that_all_classifiers_share(
+    load_script, monkeypatch, tmp_path, capsys
+):
+    rows = {"neg": [f"bad {row}" for row in range(20)], "pos": [f"good {row}" for row in range(30)]}
+    for name, texts in rows.items():
+        (tmp_path / f"rt-polarity.{name}").write_text("".join(f"{text}\n" for text in texts))
+    script, tested = load_script("studies/classifiers"), []
+
+    def predict(train, texts):
+        assert not {*train[0]} & {*texts}
+        tested.append(texts)
+        return ["1"] * len(texts)
+
+    monkeypatch.setattr(script, "predict_tfidf", predict)
+    monkeypatch.setattr(script, "predict_ours", lambda *_, freeze_encoder=False: predict)
+    script.main([str(tmp_path), "--tasks", "MR", "--few-seeds", "0"])
+    assert tested[:5] == tested[5:10] == tested[10:]
+    assert sorted(text for fold in tested[:5] for text in fold) == sorted(rows["neg"] + rows["pos"])
+    assert capsys.readouterr().out.splitlines()[0] == "MR 40 50 60.0 ± 0.0 60.0 ± 0.0 60.0 ± 0.0 0.0 ± 0.0"
+
+
+def test_a_standard_error_is_the_deviation_over_the_root_of_the_number_of_values(load_script):
+    script = load_script("studies/classifiers")
+    assert [script.format_mean(values) for values in ([0.5], [0.4, 0.5, 0.6])] == ["50.0", "50.0 ± 5.8"]
