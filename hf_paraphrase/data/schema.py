@@ -110,15 +110,15 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Replace dictionary types and string variants by plain types, which every kernel and writer supports."""
+    """Replace dictionaries, string variants and maps by plain types, which every kernel and writer supports."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if is_text(kind):
         return pa.string()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_list_view(kind):
-        return pa.list_(plain_type(kind.value_type))
-    if pa.types.is_fixed_size_list(kind):
-        return pa.list_(plain_type(kind.value_type), kind.list_size)
+    if is_list(kind) or pa.types.is_list_view(kind):
+        return pa.list_(plain_type(kind.value_type), getattr(kind, "list_size", -1))
+    if pa.types.is_map(kind):  # `datasets` has no maps
+        return pa.list_(pa.struct([("key", plain_type(kind.key_type)), ("value", plain_type(kind.item_type))]))
     return pa.binary() if pa.types.is_binary_view(kind) else kind
 
 
@@ -131,7 +131,8 @@ def is_text(kind: pa.DataType) -> bool:
 def is_number(kind: pa.DataType) -> bool:
     """Return whether an Arrow type is numeric or boolean, dictionary-encoded or not."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
+    kinds = pa.types
+    return any(is_kind(value) for is_kind in (kinds.is_integer, kinds.is_floating, kinds.is_decimal, kinds.is_boolean))
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

@@ -10,7 +10,7 @@ The grammar of comparisons, with white space allowed between their parts:
                  | column equality text | column ["not"] "in" text {"," text}
     operator   = "<=" | "<" | ">=" | ">" | equality
     equality   = "==" | "=" | "!="
-    column     = a letter or "_", then letters, digits and "_"
+    column     = a letter or "_", then letters, digits and "_"; or any name between backquotes (`my column`)
     number     = a decimal number, with sign and exponent if need be
 
 With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may be quoted; a column of text is compared
@@ -39,16 +39,16 @@ from ..text.words import tokenize
 from .measures import SIDES, find_sides, read_numeric
 from .measuring import find_measures, list_measurable_columns
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NAME = r"[^\W\d]\w*"
+_COLUMN = rf"(?P<column>{_NAME}|`[^`]+`)"
 _OPERATOR = r"<=|>=|==|!=|=|<|>"
 _SELECTION = re.compile(
     rf"\s*(?:(?P<left>{_NUMBER})\s*(?P<left_operator>{_OPERATOR})\s*)?"
-    r"(?P<column>[^\W\d]\w*)"
-    rf"(?:\s*(?P<right_operator>{_OPERATOR})\s*(?P<right>{_NUMBER}))?\s*",
-    re.ASCII,
+    rf"{_COLUMN}(?:\s*(?P<right_operator>{_OPERATOR})\s*(?P<right>{_NUMBER}))?\s*"
 )
 _TEXT_SELECTION = re.compile(
-    r"\s*(?P<column>(?a:[^\W\d]\w*))(?:\s*(?P<operator>==|!=|=)|\s+(?P<not>not\s+)?in\s)\s*"
+    rf"\s*{_COLUMN}(?:\s*(?P<operator>==|!=|=)|\s+(?P<not>not\s+)?in\s)\s*"
     r"(?P<texts>(?:\"[^\"]*\"|'[^']*'|[^<>=!])+)",
     re.DOTALL,
 )
@@ -128,18 +128,23 @@ def parse_selection(text: str) -> Selection:
         conditions.append((match["right_operator"], _to_number(match["right"])))
     operator = match["right_operator"] if match["left"] is None else None
     texts = (match["right"],) if operator in ("=", "==", "!=") else None
-    return Selection(name, (match["column"],), tuple(conditions), texts, operator == "!=")
+    return Selection(name, (match["column"].strip("`"),), tuple(conditions), texts, operator == "!=")
 
 
 def _parse_text_selection(text: str) -> Selection:
     match = _TEXT_SELECTION.fullmatch(text)
     if match is None:
-        remedy = "write for example overlap_1<=0.7, 5<=length<=30 or 'language in en,fr', in quotes, or a "
-        raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}name: {', '.join(SELECTIONS)}")
+        remedy = "write for example overlap_1<=0.7, 5<=length<=30, 'language in en,fr' or '`my column`>3', in quotes, "
+        raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}or a name: {', '.join(SELECTIONS)}")
     texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, match["texts"])
     stripped = (_QUOTED.sub(r"\2", part.strip()) for part in texts)
     negated = match["operator"] == "!=" or match["not"] is not None
-    return Selection(text.strip(), (match["column"],), texts=tuple(stripped), negated=negated)
+    return Selection(text.strip(), (match["column"].strip("`"),), texts=tuple(stripped), negated=negated)
+
+
+def quote_column(name: str) -> str:
+    """Return a column name as a selection has it, between backquotes where necessary."""
+    return name if re.fullmatch(_NAME, name) else f"`{name}`"
 
 
 def find_selection(name: str, text: str | None = None) -> Selection:

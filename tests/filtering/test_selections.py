@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.schema import class_metadata
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.selections import apply_selection, check_selections, different, parse_selection
+from hf_paraphrase.filtering.selections import (
+    apply_selection,
+    check_selections,
+    different,
+    parse_selection,
+    quote_column,
+)
 
 OPERATORS = {
     "<=": operator.le,
@@ -43,11 +49,24 @@ def test_a_chain_means_what_python_means(low, high, names):
 @pytest.mark.parametrize(
     "text",
     ["", "length", "length<", "x<y", "x<=0x10", "x<nan", "a.b<1",
-     "x<1,y<2", "1<x<2<3", "x=", "x in", "in a,b", "x=<3", "x==1==2"],
+     "x<1,y<2", "1<x<2<3", "x=", "x in", "in a,b", "x=<3", "x==1==2", "x<٣", "``<1", "`x<1"],
 )  # fmt: skip
 def test_what_is_not_in_the_grammar_is_refused(text):
     with pytest.raises(UsageError, match="--keep"):
         parse_selection(text)
+
+
+@pytest.mark.parametrize("name", ["my score", "größe", "length-2", "a<b", "x"])
+def test_a_column_of_any_name_is_compared(name):
+    decimals = pa.array([1, 3, None, 5]).cast(pa.decimal128(21, 2))
+    table = pa.table({name: decimals, "my text": ["en", "de", "en", None]})
+    column = quote_column(name)
+    assert (column == name) is (name in ("größe", "x"))
+    kept = {f"{column}>=3": [1, 3], f"1<={column} < 5": [0, 1], f"{column}=3.0": [1], f"`{name}` in 1,5": [0, 3]}
+    for text, rows in {**kept, "`my text`=en": [0, 2], "`my text` not in en": [1]}.items():
+        selection = parse_selection(text)
+        check_selections([selection], table.schema)
+        assert np.flatnonzero(apply_selection(selection, table)).tolist() == rows, text
 
 
 def test_columns_of_text_are_compared_with_text_and_missing_ones_are_never_kept():

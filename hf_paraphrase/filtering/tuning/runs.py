@@ -27,6 +27,7 @@ from ...training.verdicts import EQUIVALENCE, Difference, bootstrap_means, diffe
 from ...vectors.similarity import pearson
 from ..filter_pipeline import FilterPipeline, check_any_left, choose_rows
 from ..measures import SIDES
+from ..selections import quote_column
 
 if TYPE_CHECKING:
     from ...encoders.encoder_vocabulary import EncoderVocabulary
@@ -150,7 +151,7 @@ class SelectionPool:
         meanings = PairLabels(label, names, path=str(self.folder)).read(values)
         positive = values.filter(pc.equal(meanings, 1)).to_pylist() or [1]
         texts = [value if isinstance(value, str) else f"{float(value):g}" for value in positive]
-        return [f"{label} in {','.join(map(repr, texts))}"]
+        return [f"{quote_column(label)} in {','.join(map(repr, texts))}"]
 
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
         """Apply the steps of `filter`: the selections, one translation per reference, the sample.

@@ -75,6 +75,7 @@ def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(
         ("label", pa.array([0, 1, 0])),
         ("label", pa.array(["entailment", "neutral", " Entailment"])),
         ("is_duplicate", pa.array([True, False, True])),
+        ("is-duplicate", pa.array([True, False, True])),
     ],
 )
 def test_labels_of_every_kind_select_the_paraphrases(column, labels, tmp_path):
