@@ -360,7 +360,11 @@ def _remote_layout(path: FsspecPath) -> Layout:
             with card.open("rb") as stream:
                 head, _ = split_card(stream.read().decode("utf-8-sig"))
         configs = head.get("configs") or []
-        default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
+        marked = [config for config in configs if config.get("default") or config.get("config_name") == "default"]
+        default, *others = marked or configs or [{}]
+        if others:
+            problem = f"no configuration is the default; it has {[config.get('config_name') for config in configs]}"
+            raise InputError(problem, path=path, remedy="give the URL of the files or the folder of one")
         patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
         class_names = _class_names_of_card(head).get(default.get("config_name", "default"), {})
         resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
@@ -390,6 +394,8 @@ def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
         remedy = "check its files, its card, --split and --subset"
-        if "Config name is missing" in reason:
-            remedy = "name one: owner/name/CONFIG on the Hub, or --subset of prepare pairs and deduplicate"
-        raise InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy) from error
+        problem = f"load_dataset cannot open it: {reason}"
+        if match := re.search(r"(?s)Config name is missing.*?(\[.*?\])", str(error)):
+            problem = f"no configuration is the default; it has {sanitize_line(match[1], 300)}"
+            remedy = "name one: owner/name/CONFIG on the Hub, or --subset of prepare pairs, which makes a folder of it"
+        raise InputError(problem, path=name, remedy=remedy) from error

@@ -81,8 +81,10 @@ class Rows:
         self.class_names = {name: names[name] for name in names if name in self.columns}
         self.schema = self.schema.with_metadata(class_metadata(self.class_names))
         if repeated := [name for name, count in Counter(self.schema.names).items() if count > 1]:
-            remedy = f"rename or remove one; {describe_columns(theirs.names)}"
-            raise InputError(f"the column {repeated[0]} occurs twice", path=self.name, remedy=remedy)
+            also = f", also as {self._theirs[repeated[0]]}" if repeated[0] in self._theirs else ""
+            choice = ", or choose with prepare pairs --columns sentence1=…,sentence2=…" if also else ""
+            remedy = f"rename or remove one{choice}; {describe_columns(theirs.names)}"
+            raise InputError(f"the column {repeated[0]} occurs twice{also}", path=self.name, remedy=remedy)
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 

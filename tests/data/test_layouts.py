@@ -377,8 +377,43 @@ def test_files_with_more_or_fewer_columns_are_read_or_refused_as_by_load_dataset
 @pytest.mark.parametrize("names", [["sentence1", "sentence2", "x", "x"], ["anchor", "positive", "sentence1", "x"]])
 def test_a_name_of_two_columns_is_refused(names, tmp_path):
     pq.write_table(pa.table([pa.array([name]) for name in names], names=names), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a.parquet: the column (x|sentence1) occurs twice"):
+    with pytest.raises(InputError, match=r"a.parquet: the column (x|sentence1) occurs twice(, also as anchor)? \("):
         open_rows(tmp_path / "a.parquet")
+
+
+def test_of_several_columns_for_one_sentence_prepare_chooses(tmp_path):
+    (tmp_path / "a.csv").write_text("anchor,positive,sentence1\na,b,c\n")
+    with pytest.raises(InputError, match="choose with prepare pairs --columns sentence1="):
+        open_rows(tmp_path / "a.csv")
+    for name, text in {"anchor": "a", "sentence1": "c"}.items():
+        columns = f"sentence1={name},sentence2=positive"
+        made = prepare_pairs(csv=tmp_path / "a.csv", output=tmp_path / name, columns=columns).table()
+        assert made.to_pylist() == [{"sentence1": text, "sentence2": "b"}]
+
+
+def test_of_configurations_without_a_default_one_is_chosen_by_its_name(tmp_path):
+    folder = build(tmp_path, [*LAYOUTS["a card"][:-1], ("README.md", CONFIGS.replace("  default: true\n", ""))])
+    with pytest.raises(ValueError, match="Config name is missing"):
+        load_dataset(str(folder))
+    for source in (folder, folder.as_uri()):
+        with pytest.raises(InputError, match=r"no configuration is the default; it has \['small', 'large'\]"):
+            DataFolder(source)
+    with pytest.raises(InputError, match="--subset of prepare pairs, which makes a folder of it"):
+        DataFolder(folder)
+    columns = open_rows(folder, subset="large").columns
+    settings = {"columns": f"sentence1={columns[0]},sentence2={columns[0]}", "output": tmp_path / "out"}
+    made = prepare_pairs(dataset=str(folder), subset="large", **settings)
+    assert made.table()["sentence1"].to_pylist() == open_rows(folder, subset="large").read()[columns[0]].to_pylist()
+
+
+def test_maps_are_kept_as_lists_of_keys_and_values(tmp_path):
+    kind = pa.map_(pa.string(), pa.int64())
+    rows = {"sentence1": ["a", "b"], "sentence2": ["c", "d"], "counts": pa.array([[("x", 1)], None], kind)}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    made = prepare_pairs(parquet=tmp_path / "a.parquet", output=tmp_path / "out", keep_columns=True)
+    expected = [[{"key": "x", "value": 1}], None]
+    assert made.table()["counts"].to_pylist() == expected
+    assert load_dataset(str(tmp_path / "out"), split="train")["counts"][:] == expected
 
 
 def test_every_command_reads_parquet_of_polars(tmp_path, monkeypatch):
