@@ -81,7 +81,8 @@ class LexicalTable:
                 return cls(**{name: file.get_tensor(name) for name in _ARRAYS}, units=units)
         except (OSError, SafetensorError) as error:
             remedy = "make it with the command lexical-table"
-            raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
+            problem = "no such file" if isinstance(error, FileNotFoundError) else f"not a lexical table: {error}"
+            raise InputError(problem, path=path, remedy=remedy) from error
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:

@@ -63,7 +63,9 @@ def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
     for split in ("train", "test"):
         write_graded(tmp_path / "no_dev", split, [1.0, 2.0, 3.0, 4.0])
     (tmp_path / "empty").mkdir()
-    for name, problem in {"no_dev": "no split `validation`", "absent": "no such folder", "empty": "STS 2016"}.items():
+    write_graded(tmp_path / "equal", "validation", [3.0] * 4)
+    problems = {"no_dev": "no split `validation`", "absent": "no such folder", "empty": "STS 2016"}
+    for name, problem in {**problems, "equal": "all scores are 3, so no encoder correlates"}.items():
         with pytest.raises(InputError, match=problem):
             dev_scorer(tmp_path / name)
 

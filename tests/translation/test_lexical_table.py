@@ -96,8 +96,9 @@ def test_a_table_is_saved_and_read_unchanged_and_a_damaged_file_is_an_input_erro
         value, read = getattr(table, name), getattr(again, name)
         assert read.dtype == value.dtype and np.array_equal(read, value)
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(InputError, match="not a lexical table"):
-        LexicalTable.load(path)
+    for file, message in {path: "not a lexical table", tmp_path / "none": "none: no such file"}.items():
+        with pytest.raises(InputError, match=message):
+            LexicalTable.load(file)
 
 
 def test_candidates_are_the_union_of_frequent_special_and_translated_units():

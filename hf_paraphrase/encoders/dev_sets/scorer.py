@@ -14,7 +14,7 @@ from ...data.pair_rows import find_label, find_score
 from ...errors import InputError
 from ...text.normalization import normalize_words_all
 from ...vectors.exact_search import find_nearest
-from ...vectors.similarity import average_precision, cosine_similarities, pearson
+from ...vectors.similarity import average_precision, cosine_similarities, is_constant, pearson
 from .pair_sets import (
     Encode,
     GradedSet,
@@ -42,7 +42,11 @@ def read_dev_sets(data_dir: Path) -> list[GradedSet]:
     sets = find_sts_sets(data_dir, families=("STS16",)).sets
     if not sets and "sentence1" not in list_columns(data_dir):
         sets = tuple(graded for graded in find_sts_sets(data_dir).sets if graded.name in _DEV_PARTS)
-    return list(sets) or [_graded_pairs(data_dir, "validation", "STS 2016")]
+    sets = sets or (_graded_pairs(data_dir, "validation", "STS 2016"),)
+    if all(is_constant(graded.scores) for graded in sets):
+        problem = f"all scores are {sets[0].scores[0]:g}, so no encoder correlates with them"
+        raise InputError(problem, path=data_dir, remedy="give dev data with different scores")
+    return list(sets)
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -248,8 +248,10 @@ def _find_end_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
     return [(cells[0], cells[-1]) for cells in bins.values() if len(cells) > 1]
 
 
-def _log_best(settings: TuneSettings, cells: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
+def _log_best(settings: TuneSettings, cells: Sequence[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
     best = max(cells, key=lambda compared: compared.dev)
+    if len(cells) > 1 and len({compared.dev for compared in cells}) == 1:
+        log(f"{best.cell.encoder}: all selections score {best.dev:.1f}, so the dev set chooses none", warning=True)
     cell, pool = best.cell, pools[best.cell.data]
     log(f"{cell.encoder}: best on dev is {cell.range or RANDOM} of {cell.data} ({best.dev:.1f}); make its pairs with")
     keep = "".join(f" --keep '{part}'" for part in (*pool.usable, *cell.keep))

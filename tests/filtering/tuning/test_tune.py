@@ -78,6 +78,12 @@ def trained(monkeypatch):
     monkeypatch.setattr(TuningRuns, "_train", training)
 
 
+def test_equal_dev_scores_choose_nothing_which_is_logged(data, tmp_path, trained, capsys):
+    for keep, is_equal in {"different": True, "quality>0.5": False}.items():
+        assert tune(data, tmp_path / keep, "--keep", keep, "--seeds", 0) == 0
+        assert ("all selections score 33.0, so the dev set chooses none" in capsys.readouterr().err) is is_equal
+
+
 def test_a_grid_leaves_tables_a_card_and_every_run_and_the_dev_set_alone_chooses(data, tmp_path, trained):
     output = tmp_path / "grid"
     keep = ["--keep", "quality>0.5", "quality<0.5", "different", "different,quality>0.5"]
