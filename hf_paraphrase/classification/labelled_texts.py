@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import BUILTIN
 from ..data.folder import DataFolder
+from ..data.pair_rows import is_missing
 from ..data.row_selection import hold_out
 from ..data.schema import require_texts
 from ..errors import InputError, UsageError
@@ -213,7 +214,7 @@ def read_labelled(
     texts.multi_label = not graded and (separator is not None or pa.types.is_nested(schema.field(column).type))
     names = [] if graded else opened.class_names(column, split)
     for row, value in enumerate(table.column(column).to_pylist()):
-        if not complete and (value is None or (not texts.multi_label and _is_missing(value, names))):
+        if not complete and (value is None or (not texts.multi_label and is_missing(value, names))):
             texts.targets.append(None)
         elif graded:
             texts.targets.append(_parse_score(texts, row, column, value))
@@ -226,12 +227,6 @@ def read_labelled(
             stripped = (_name_class(texts, row, column, label, names).strip() for label in labels)
             texts.targets.append(tuple(dict.fromkeys(filter(None, stripped))))
     return texts
-
-
-def _is_missing(value: Any, names: Sequence[str]) -> bool:
-    """Return whether a value means no target, such as -1 in a column of class numbers."""
-    is_blank = isinstance(value, str) and not value.strip()
-    return is_blank or value != value or (value == -1 and bool(names))
 
 
 def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
@@ -248,7 +243,7 @@ def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: 
     if isinstance(value, bool) or (isinstance(value, str) and (texts.multi_label or value.strip())):
         return str(value)
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
-    if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
+    if not is_number or value != int(value) or (names and not 0 <= value < len(names)):
         remedy = "fix the row; a task of scores is --task similarity or regression"
         raise texts.error(f"row {row + 1}: the {column} is {value!r}, not a class", remedy)
     return names[int(value)] if names else str(int(value))
@@ -328,7 +323,7 @@ def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
 def _list_classes(train: LabelledTexts, names: list[str]) -> list[str]:
     """List the classes: the given names, or the sorted classes of the training part (numbers by value)."""
     present = train.names
-    are_numbers = all(name.isdecimal() for name in present)
+    are_numbers = all(name.removeprefix("-").isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:
         remedy = "give training rows of every class, or leave the class out of the data"

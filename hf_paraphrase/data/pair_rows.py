@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Union
 
 import numpy as np
@@ -16,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
-from .rows import open_rows
+from ..messages import log
+from .rows import PAIR_ROLES, open_rows
 from .schema import PAIRS, describe_columns, is_list, plain_name, require_columns, require_texts, with_column
 
-_SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
 """The names of columns with texts that are no paraphrase of the first sentence."""
@@ -74,13 +75,21 @@ class PairLabels:
         if positive in {*map(str, range(len(self._names)))} - {*self._names}:
             self.positive = self._names[int(positive)]  # a class by its number
         self._has_positive = False
+        self._num_rows = self._num_missing = 0
 
-    def require_positive(self) -> None:
-        """Check that the positive label occurred in the rows that were read."""
+    def finish(self, *, complete: bool = False) -> None:
+        """Check that the positive label occurred, and warn of rows without a label, or refuse them if `complete`."""
         if self.positive is not None and not self._has_positive:
             classes = f"; the classes are {', '.join(self._names)}" if self._names else ""
             problem = f"no pair has the {self.column} `{self.positive}`"
             raise InputError(problem, path=self._path, remedy=f"check --positive-label{classes}")
+        if self._num_missing:
+            problem = f"{self._num_missing:,} of {self._num_rows:,} pairs have no {self.column}"
+            is_empty = self._num_missing == self._num_rows
+            if complete and not is_empty:
+                raise InputError(problem, path=self._path, remedy="give every pair a label, or none")
+            effect = "so each of them counts as a paraphrase" if is_empty else "and train-encoder refuses such pairs"
+            log(f"{self._path or 'the pairs'}: {problem}, {effect}", warning=True)
 
     def read(self, values: pa.Array | pa.ChunkedArray, start: int = 0) -> pa.Array:
         """Read labels, and refuse a value without a meaning; `start` is the number of the first row in messages."""
@@ -88,9 +97,8 @@ class PairLabels:
         if not readable.all():
             row = int(np.argmin(readable))
             value = f"{self.column} {values[row]} of row {start + row + 1}"
-            problem = f"{value} does not say whether a pair is a paraphrase"
             remedy = "name the label that means paraphrase, with --positive-label of prepare pairs or train-encoder"
-            raise InputError(problem, path=self._path, remedy=remedy)
+            raise InputError(f"{value} does not say whether a pair is a paraphrase", path=self._path, remedy=remedy)
         return labels
 
     def try_read(self, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
@@ -98,15 +106,17 @@ class PairLabels:
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         distinct = values.unique()
         meanings = [self._meaning(value) for value in distinct.to_pylist()]
-        pairs = zip(meanings, distinct.to_pylist(), strict=True)
-        is_readable = [meaning is not None or self._is_missing(value) for meaning, value in pairs]
+        are_missing = [is_missing(value, self._names) for value in distinct.to_pylist()]
         self._has_positive |= 1 in meanings
         positions = pc.index_in(values, distinct)
-        readable = pa.array(is_readable, pa.bool_()).take(positions).to_numpy(zero_copy_only=False)
-        return pa.array(meanings, pa.int64()).take(positions), readable
+        labels = pa.array(meanings, pa.int64()).take(positions)
+        missing = pa.array(are_missing, pa.bool_()).take(positions)
+        self._num_rows += len(labels)
+        self._num_missing += missing.true_count
+        return labels, pc.or_(labels.is_valid(), missing).to_numpy(zero_copy_only=False)
 
     def _meaning(self, value: object) -> int | None:
-        if self._is_missing(value):
+        if is_missing(value, self._names):
             return None
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(self._names):
             value = self._names[value]
@@ -116,10 +126,11 @@ class PairLabels:
             return int(text == plain_name(self.positive))
         return 1 if text in _POSITIVE else 0 if text in _NEGATIVE else None
 
-    def _is_missing(self, value: object) -> bool:
-        # In a column of classes -1 is the class of a row without one.
-        is_empty = isinstance(value, str) and not value.strip()
-        return value is None or is_empty or value != value or (value == -1 and bool(self._names))
+
+def is_missing(value: object, class_names: Sequence[str] = ()) -> bool:
+    """Return whether a value means no label; in a column of classes -1 is the class of a row without one."""
+    is_empty = isinstance(value, str) and not value.strip()
+    return value is None or is_empty or value != value or (value == -1 and bool(class_names))
 
 
 def require_label(names: Sequence[str], path: str) -> str:
@@ -142,17 +153,18 @@ class PairRows:
         negatives: The columns with texts, or lists of texts, that are no paraphrase of the first sentence.
         label: The column of labels; None without one.
         score: The column with scores of similarity; None without one.
+        labels: Reads the labels: 1 for a paraphrase, 0 for another pair, null for a pair without a label.
     """
 
     def __init__(self, source: PairSource, split: str = "train", *, positive_label: str | None = None) -> None:
         self.rows = open_rows(source, split, lists=True)
         self.path = self.rows.name
         self.columns = self.rows.columns
-        is_bitext = {*_BITEXT_SIDES} <= {*self.columns} and not {*self.columns} & {*_SIDES}
-        self.sides = _BITEXT_SIDES if is_bitext else _SIDES
+        is_bitext = {*_BITEXT_SIDES} <= {*self.columns} and not {*self.columns} & {*PAIR_ROLES}
+        self.sides = _BITEXT_SIDES if is_bitext else PAIR_ROLES
         self.negatives = [name for name in self.columns if NEGATIVES.fullmatch(name)]
         self.label, self.score = find_label(self.columns, self.sides), find_score(self.columns, self.sides)
-        self._labels = PairLabels(self.label or "", self.rows.class_names, positive=positive_label, path=self.path)
+        self.labels = PairLabels(self.label or "", self.rows.class_names, positive=positive_label, path=self.path)
 
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
@@ -181,21 +193,12 @@ class PairRows:
         require_texts(batch.schema, self.path, self.sides)
         return batch
 
-    def read_labels(self, batch: pa.RecordBatch, start: int = 0) -> pa.Array:
-        """Read the labels of a block: 1 for a paraphrase, 0 for another pair, null for a pair without a label."""
-        return self._labels.read(batch.column(self.label), start)
-
-    def require_positive(self) -> None:
-        """Check that `positive_label` occurred."""
-        self._labels.require_positive()
-
     def read_scores(self, batch: pa.RecordBatch, start: int = 0) -> np.ndarray:
         """Read the scores of a block, from 0 to 1: (rows,), float32."""
         values = batch.column(self.score).to_pylist()
         for row, value in enumerate(values):
-            if not (isinstance(value, int | float) and 0 <= value <= 1):
-                wanted = "between 0 and 1" if isinstance(value, int | float) else "a number, such as 0.5"
-                problem = f"{self.score} {value!r} of `{batch.column(0)[row].as_py()}` is not {wanted}"
+            if not (isinstance(value, int | float | Decimal) and 0 <= value <= 1):
+                problem = f"{self.score} {value!r} of `{batch[0][row]}` is not a number between 0 and 1"
                 remedy = f"check the rows from {start + 1} on; 1 is a paraphrase, 0 is not"
                 raise InputError(problem, path=self.path, remedy=remedy)
         return np.array(values, np.float32)

@@ -189,15 +189,9 @@ def encode_pairs(
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
-    without_labels: set[bool] = set()
     arrays, given = TokenArrays(scratch), TokenArrays(scratch)
     for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
         labels = _read_grades(batch, source, start, graded, labelled=labelled)
-        if graded and batch.num_rows and not labelled:
-            without_labels.add(batch.column(graded).null_count == batch.num_rows)
-            if len(without_labels) > 1:
-                problem = f"rows with and without {graded}: the blocks before and after row {start + 1} differ"
-                raise InputError(problem, path=source.path, remedy="give every pair a label, or none")
         if not labelled:
             unlike += int((labels == 0).sum())
             batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
@@ -211,9 +205,7 @@ def encode_pairs(
             counts.append(np.array([len(negatives[row]) for row in kept], np.int64))
             # A negative without tokens stays: its cosine with any text is 0.
             given.append(tokenize([text for row in kept for text in negatives[row]]))
-    if True in without_labels:
-        log(f"{source.path}: the column {graded} is empty, so every pair counts as a paraphrase", warning=True)
-    source.require_positive()
+    source.labels.finish(complete=True)
     if not arrays.num_sentences:
         reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
         reason = "no pair is labelled as a paraphrase" if unlike else reason
@@ -243,12 +235,12 @@ def _read_grades(
     batch: pa.RecordBatch, source: PairRows, start: int, column: str | None, *, labelled: bool
 ) -> NDArray[np.float32]:
     """Read the degree of paraphrase of each pair, which is 1 without a column of labels or scores."""
-    # An empty column, as in the training part of Opusparcus, counts as no column.
-    if column is None or (not labelled and batch.column(column).null_count == batch.num_rows):
-        return np.ones(batch.num_rows, np.float32)
-    if column != source.label:
+    if column is not None and column != source.label:
         return source.read_scores(batch, start)
-    labels = source.read_labels(batch, start)
+    labels = None if column is None else source.labels.read(batch[column], start)
+    # An empty column, as in the training part of Opusparcus, counts as no column.
+    if labels is None or (not labelled and batch[column].null_count == batch.num_rows):
+        return np.ones(batch.num_rows, np.float32)
     if labels.null_count:
         row = start + labels.is_null().index(True).as_py() + 1
         problem = f"row {row} has no {column}"

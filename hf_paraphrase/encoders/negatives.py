@@ -160,7 +160,7 @@ def mine_hard_negatives(
     rows = PairRows(pairs)
     blocks = [batch for _, batch in rows.batches(rows.columns, max_pairs=max_pairs, seed=seed)]
     if rows.label in rows.rows.class_names:  # the losses read numbers
-        blocks = [with_binary_labels(batch, rows.label, rows.read_labels(batch)) for batch in blocks]
+        blocks = [with_binary_labels(batch, rows.label, rows.labels.read(batch[rows.label])) for batch in blocks]
     first, second = (list(chain.from_iterable(side)) for side in zip(*map(rows.texts, blocks), strict=True))
     related: dict[str, set[str]] = defaultdict(set)
     for pair in zip(first, second, strict=True):

@@ -396,7 +396,7 @@ def score_cosines(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics
     column = require_label(rows.columns, "the pairs of eval_dataset")
     batches = []
     for _, batch in rows.batches([*rows.sides, column]):
-        values = rows.read_labels(batch) if column == rows.label else batch.column(column)
+        values = rows.labels.read(batch[column]) if column == rows.label else batch[column]
         batches.append((batch.filter(values.is_valid()), values.drop_null().to_pylist()))
     texts, labels = (rows.texts(batch) for batch, _ in batches), [values for _, values in batches]
     grades = np.array([*chain(*labels)])

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from ..data.pair_rows import PairLabels, find_label
 from ..data.schema import with_binary_labels, with_column
 from ..errors import InputError
-from ..messages import log
 from ..text.hashing import are_among, draw_keys
 from .measures import SIDES
+from .selections import quote_column
 
 LABEL, NOISE = "label", "noise"
 _KEPT = (*SIDES, "lang", LABEL, NOISE)
@@ -80,17 +80,15 @@ def _check_labels(
     values: pa.ChunkedArray, label: str, path: str | None, class_names: Mapping[str, Sequence[str]] | None
 ) -> None:
     """Check that every pair is labelled as a paraphrase, or that no pair has a label."""
-    is_empty = values.null_count == len(values)
-    labels = values if is_empty else PairLabels(label, class_names, path=path).read(values)
-    missing = labels.null_count
-    if missing == len(labels):
-        log(f"no pair has a {label}: all {missing:,} pairs count as paraphrases")
-    elif missing or pc.any(pc.not_equal(labels, 1)).as_py():
-        others = len(labels) - missing - pc.sum(pc.equal(labels, 1)).as_py()
+    reader = PairLabels(label, class_names, path=path)
+    labels = reader.read(values)
+    missing, others = labels.null_count, pc.sum(pc.equal(labels, 0)).as_py() or 0
+    if others or 0 < missing < len(labels):
         problem = f"the {label} of {others:,} pairs means no paraphrase, and {missing:,} pairs have none"
         positive = next(iter(values.filter(pc.equal(labels, 1)).to_pylist()), 1)
-        remedy = f"random pairs are made from paraphrases only: leave the others out with --keep '{label}={positive}'"
+        remedy = f"random pairs need paraphrases: leave the others out with --keep '{quote_column(label)}={positive}'"
         raise InputError(problem, path=path, remedy=remedy)
+    reader.finish()
 
 
 def _exchange(

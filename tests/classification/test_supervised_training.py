@@ -202,6 +202,15 @@ def test_classes_have_the_names_of_the_card_else_numbers_keep_their_order_and_na
     texts = [f"t{i}" for i in range(24)]
     assert read(write(tmp_path / "a", train={"text": texts, "label": [10, 9, 2, 10] * 6})).classes == ["2", "9", "10"]
     assert read(write(tmp_path / "b", train={"text": texts, "label": ["b", "a"] * 12})).classes == ["a", "b"]
+    lines = "".join(f"{text},{row % 3 - 1}\n" for row, text in enumerate(texts))
+    (tmp_path / "c.csv").write_text(f"text,label\n{lines}")
+    assert read(str(tmp_path / "c.csv")).classes == ["-1", "0", "1"]
+    assert read(write(tmp_path / "d", train={"text": texts, "label": [-1, -2, 1, 0] * 6})).classes == [
+        "-2",
+        "-1",
+        "0",
+        "1",
+    ]
 
 
 def test_splits_are_found_or_drawn_and_the_record_names_those_that_are_used(tmp_path):

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, Features, Value, load_dataset
 
@@ -106,8 +107,23 @@ def test_a_positive_label_that_does_not_occur_is_refused_and_a_class_is_named_by
 
 def test_a_block_without_labels_does_not_train_among_labelled_ones():
     rows = pa.table({"sentence1": ["a"] * 10_001, "sentence2": ["b"] * 10_001, "label": [None] * 10_000 + [1]})
-    with pytest.raises(InputError, match="rows with and without label"):
+    with pytest.raises(InputError, match=r"10,000 of 10,001 pairs have no label \(give every pair a label, or none\)"):
         encode_pairs(rows, SentenceEncoder("builtin").tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([None] * 3, "3 of 3 pairs have no label, so each of them counts as a paraphrase"),
+        ([1, None, 0], "1 of 3 pairs have no label, and train-encoder refuses such pairs"),
+        ([1, 1, 0], None),
+    ],
+)
+def test_prepare_logs_pairs_without_a_label(labels, message, tmp_path, caplog):
+    pq.write_table(pa.table({**SIDES, "label": pa.array(labels, pa.int64())}), tmp_path / "a.parquet")
+    made = prepare_pairs(parquet=tmp_path / "a.parquet", output=tmp_path / "out").table()
+    assert made["label"].to_pylist() == labels
+    assert message in caplog.text if message else "have no label" not in caplog.text
 
 
 def test_the_remedy_for_labelled_pairs_names_the_class_of_paraphrases():
@@ -128,7 +144,7 @@ def test_new_labels_are_not_read_by_the_names_of_the_old_classes_and_other_colum
     for pairs, labels in ((made, [1, 1, 0, 0]), (mined, MEANING), (prepared, MEANING)):
         rows = PairRows(pairs)
         ((_, batch),) = rows.batches(["label", *SIDES])
-        assert rows.read_labels(batch).to_pylist() == labels
+        assert rows.labels.read(batch[rows.label]).to_pylist() == labels
         assert rows.rows.class_names == {"topic": ["x", "y"]}
 
 

@@ -53,7 +53,7 @@ def test_pairs_without_any_label_are_paraphrases_which_is_said_unless_the_labels
     rows = pairs_of(ROWS[:5], [None] * 5)
     pairs = encode_pairs(rows, tokenizer)
     assert len(pairs) == 5 and pairs.not_paraphrases == 0
-    assert "the column label is empty, so every pair counts as a paraphrase" in caplog.text
+    assert "5 of 5 pairs have no label, so each of them counts as a paraphrase" in caplog.text
     with pytest.raises(InputError, match="has no label"):
         encode_pairs(rows, tokenizer, labelled=True)
     with pytest.raises(InputError, match="does not say whether"):

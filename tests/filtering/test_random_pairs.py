@@ -67,9 +67,11 @@ def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused(caplog):
         made(table(4, label=[1, None, 0, None]), negatives=0)
     with pytest.raises(InputError, match=r"of 0 pairs .* 1 pairs have none.*--keep 'label=1'"):
         made(table(4, label=[1, None, 1, 1]), negatives=0)
-    assert "no pair has a label" not in caplog.text
+    assert "pairs have no label" not in caplog.text
     assert "noise" not in made(table(4, label=pa.array([None] * 4, pa.int8())), negatives=0).column_names
-    assert "no pair has a label: all 4 pairs count as paraphrases" in caplog.text
+    assert "4 of 4 pairs have no label, so each of them counts as a paraphrase" in caplog.text
+    with pytest.raises(InputError, match="--keep '`is-duplicate`=1'"):
+        made(table(4, **{"is-duplicate": [1, 0, 1, 1]}), negatives=0)
     with pytest.raises(InputError, match="--noise"):
         made(table(2), noise=0.5)
     with pytest.raises(InputError, match="--noise: too few distinct"):

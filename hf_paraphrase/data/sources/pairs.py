@@ -200,7 +200,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
                 good &= fits
             table = pa.table(columns).select(self._schema.names).cast(self._schema)
             yield table if good.all() else table.filter(pa.array(good))
-        labels.require_positive()
+        labels.finish()
 
     def _blocks(self, errors: LineErrors) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
         """Stream the columns of the data under our names, with the numbers of their lines or rows."""
