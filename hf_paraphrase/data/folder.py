@@ -137,6 +137,7 @@ def write_split(
 
     Columns are ordered and cast to the schema. The `repeating` columns, by default all, are dictionary-encoded.
     """
+    check_split_name(split)
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []

@@ -367,8 +367,8 @@ def test_rows_may_be_a_frame_a_file_or_an_index(files):
     assert deduplicate(QUESTIONS, against=files / "index")["text"][:] == QUESTIONS[3:]
     folder = deduplicate(files / "rows.txt", against=files / "index", output=files / "o")
     assert folder.table("train").column("text").to_pylist() == QUESTIONS[3:]
-    with pytest.raises(UsageError, match="the rows are files or a folder"):
-        deduplicate(frames[0], output=files / "p")
+    from_memory = deduplicate(frames[0], output=files / "p")
+    assert from_memory.table("train").column("text").to_pylist() == [QUESTIONS[0], QUESTIONS[3]]
 
 
 def test_a_warning_shows_rows_that_differ_in_negation_alone(caplog):

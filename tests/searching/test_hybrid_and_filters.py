@@ -189,9 +189,9 @@ def test_one_pair_is_no_list_of_letters_and_sides_of_other_lengths_are_refused(t
     model = CrossEncoder.from_pretrained(write_cross_encoder(tmp_path / "cross"))
     assert model.scores("a cat", "a car").tolist() == model.scores(["a cat"], ["a car"]).tolist()
     for pair in (("a cat", ["a car", "the car"]), (["a cat", "the cat"], "a car")):
-        with pytest.raises(UsageError, match="are no pairs"):
+        with pytest.raises(UsageError, match="do not form pairs"):
             model.scores(*pair)
-        with pytest.raises(UsageError, match="are no pairs"):
+        with pytest.raises(UsageError, match="do not form pairs"):
             tokenize(model.tokenizer, *pair)
 
 
