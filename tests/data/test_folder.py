@@ -62,7 +62,7 @@ def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path)
 
 def test_a_split_name_that_load_dataset_refuses_is_refused_before_anything_is_written(tmp_path):
     rows = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
-    with pytest.raises(UsageError, match="`en-de.train` is not a name for a split"):
+    with pytest.raises(UsageError, match=r"`en-de\.train` is not a name for a split"):
         write_split(tmp_path / "d", "en-de.train", rows.to_batches(), rows.schema)
     assert not (tmp_path / "d").exists()
 
