@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,15 @@ import yaml
 from ..artefacts.artefact import Artefact, check_output
 from ..artefacts.card_metadata import Measurement
 from ..artefacts.cards import Card
+from ..artefacts.files import write_json
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
+from ..artefacts.provenance import (
+    PROVENANCE,
+    SOURCE_PROVENANCE,
+    inherited_model_metadata,
+    inherited_sections,
+    read_provenance,
+)
 from ..settings import check_overlap
 from .backends.base import Backend
 from .backends.static_table import StaticTable
@@ -107,12 +113,18 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
 
 
 def describe_source(source: Path | None, staging: Path | None = None) -> dict[str, Any]:
-    """Return the values of a card about the source of an encoder, and copy the record of the source to `staging`."""
+    """Return the values of a card about the source of an encoder, and copy the record of the source to `staging`.
+
+    The copy contains the record of the source's own source as `source`, so that no step is lost.
+    """
     if source is None:
         return {"source": None, "metadata": "", "model_license": None}
     has_record = staging is not None and (source / PROVENANCE).is_file()
     if staging is not None and has_record:
-        shutil.copyfile(source / PROVENANCE, staging / SOURCE_PROVENANCE)
+        record = read_provenance(source)
+        if (source / SOURCE_PROVENANCE).is_file():
+            record["source"] = read_provenance(source, SOURCE_PROVENANCE)
+        write_json(staging / SOURCE_PROVENANCE, record)
     metadata = _read_metadata(source)
     return {
         "metadata": yaml.safe_dump(metadata, allow_unicode=True, sort_keys=False).strip() if metadata else "",

@@ -39,7 +39,7 @@ def weight_tokens_by_frequency(
     Args:
         model: The average.
         tokenizer: Its tokenizer.
-        sentences: Sentences from which the relative frequencies p are counted, with equally many tokens per language.
+        sentences: Text to count the relative frequencies p in, with equally many tokens per language.
         constant: a. The vector of a token with p > a loses more than half of its length.
     """
     table = model.get_parameter("embeddings")
@@ -57,8 +57,8 @@ def weight_subwords(
     Args:
         model: An average, or joined averages.
         tokenizer: Its tokenizer.
-        sentences: Sentences from which s is counted: the fraction of a token's occurrences that are in words of
-            several tokens. It is 0 for tokens of scripts without spaces, and in tables whose tokens are no subwords.
+        sentences: Text to count s in: the fraction of a token's occurrences that are in words of several tokens. It
+            is 0 for tokens of scripts without spaces, and in tables of whole words or trigrams.
         weight: The weight of a token that only occurs in such words.
     """
     table = model.get_parameter("embeddings")
@@ -88,6 +88,9 @@ def is_subword_tokenizer(part: Tokenizer) -> bool:
 def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: int) -> NDArray[np.float64]:
     """Return for each id (size,) the fraction of its occurrences in words of several tokens, 0 without occurrence."""
     counts, split = np.zeros(size), np.zeros(size)
+    part = Tokenizer.from_str(part.to_str())
+    part.no_padding()
+    part.no_truncation()
     for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
         batch = list(sentences[start : start + _SENTENCES_AT_ONCE])
         for encoding in part.encode_batch(batch, add_special_tokens=False):

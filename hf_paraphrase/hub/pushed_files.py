@@ -145,8 +145,10 @@ def adapt_card(card: str, names: Iterable[str], repo_id: str) -> str:
 
 
 def adapt_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Shorten the paths in the settings of a record and of its evaluations."""
+    """Shorten the paths in the settings of a record, of its evaluations and of the records of its sources."""
     shortened = {**record, **with_short_paths({name: record[name] for name in ("settings",) if name in record})}
     if evaluations := record.get("evaluations"):
         shortened["evaluations"] = {name: adapt_record(evaluation) for name, evaluation in evaluations.items()}
+    if source := record.get("source"):
+        shortened["source"] = adapt_record(source)
     return shortened

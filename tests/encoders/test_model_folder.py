@@ -79,4 +79,8 @@ def test_a_saved_encoder_opens_everywhere_with_the_same_vectors(tmp_path, model_
     assert card.data.license == "mit" and card.data.base_model == "org/base"
     assert "**model**" in card.text and "### Training\n\nOn pairs." in card.text
     record = json.loads((tmp_path / "copy" / "provenance.json").read_text())
-    assert record["inputs"][0]["name"] == "model" and (tmp_path / "copy" / "source_provenance.json").is_file()
+    assert record["inputs"][0]["name"] == "model"
+    # A copy of the copy still has the record of the training.
+    SentenceEncoder.from_pretrained(tmp_path / "copy").save_pretrained(tmp_path / "again")
+    record = json.loads((tmp_path / "again" / "source_provenance.json").read_text())
+    assert record["source"]["command"] == "hf-paraphrase train-encoder"

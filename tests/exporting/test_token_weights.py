@@ -4,12 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from tiny_encoders import write_average
+from tiny_encoders import new_model, write_average
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.exporting.token_weights import weight_subwords
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -134,6 +135,19 @@ def test_a_subword_weight_lengthens_tokens_by_their_fraction_in_split_words_but_
         np.testing.assert_allclose(after, before * (1 + 0.5 * fractions.get(token, 0)), rtol=1e-6)
     assert json.loads((tmp_path / "out" / "provenance.json").read_text())["results"]["subword_weight"] == 0.5
     assert "multiplied by 1 + b s, b = 0.5" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_padding_and_truncation_of_a_tokenizer_do_not_change_subword_weights():
+    tables = []
+    for changed in (False, True):
+        tokenizer = subword_tokenizer()
+        if changed:
+            tokenizer.backend_tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+            tokenizer.backend_tokenizer.enable_truncation(2)
+        model = new_model("avg", vocab_size=len(SUBWORDS), hidden_size=5)
+        weight_subwords(model, tokenizer, SPLIT_TEXT, 0.5)
+        tables.append(model.get_parameter("embeddings").detach().numpy())
+    np.testing.assert_array_equal(*tables)
 
 
 def test_a_subword_weight_changes_only_the_subwords_of_joined_encoders(tmp_path):

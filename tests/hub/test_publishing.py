@@ -306,7 +306,8 @@ def test_records_lose_their_paths_and_one_without_any_stays_byte_by_byte(model_f
     def record(pairs):
         settings = {"pairs": pairs, "keep": "bleu<0.9"}
         kept = {"command": "hf-paraphrase x", "results": {"text": "/not a path of the settings"}}
-        return {**kept, "settings": settings, "evaluations": {"sts": {"settings": settings}}}
+        records = {"evaluations": {"sts": {"settings": settings}}, "source": {"settings": settings}}
+        return {**kept, "settings": settings, **records}
 
     private = record("/srv/alice/client_x/pairs")
     for name in ("provenance.json", "source_provenance.json"):
