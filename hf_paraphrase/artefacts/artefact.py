@@ -47,7 +47,9 @@ class Artefact:
     Args:
         settings: The settings of the command, or a mapping to record.
         inputs: Files, folders and models to read; their SHA-256 is computed at the start.
+        overwrite: Replace an older output; by default the setting of this name, if there is one.
         resume: None for short work. For long work, True continues an incomplete run, and False refuses to discard it.
+            By default the setting of this name, if there is one.
         job: Values that determine the result in addition to settings and inputs.
         free: Names of settings that a resumed run may change.
         shared: Whether other runs make parts of the same output; they lock it only to begin and to finish.
@@ -69,6 +71,8 @@ class Artefact:
 
     def __post_init__(self) -> None:
         self.inputs = list(dict.fromkeys(os.fspath(path) for path in self.inputs))
+        self.overwrite = self.overwrite or getattr(self.settings, "overwrite", False)
+        self.resume = getattr(self.settings, "resume", None) if self.resume is None else self.resume
         self.target = _resolved(self.output)
         self._lock = ExitStack()
         self._work: Path | None = None

@@ -79,9 +79,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
             _write_file(path, table)
     else:
         inputs = [settings.model, settings.data]
-        with Artefact(
-            settings.output, command="predict", settings=settings, inputs=inputs, overwrite=settings.overwrite
-        ) as artefact:
+        with Artefact(settings.output, command="predict", settings=settings, inputs=inputs) as artefact:
             table, results = _predict(settings)
             split, scores = results["split"], results["scores"]
             write_split(artefact.staging, split, [table], table.schema)

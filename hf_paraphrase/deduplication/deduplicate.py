@@ -254,13 +254,8 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
     """Write the rows of files, a folder or a dataset on the Hub without those that repeat earlier rows."""
     sources = [settings.input, *([settings.against] if settings.against else [])]
     local = [path for path in [*settings.input, *settings.against] if Path(path).exists()]
-    with Artefact(
-        settings.output,
-        command="deduplicate",
-        settings=settings,
-        inputs=[*local, settings.encoder],
-        overwrite=settings.overwrite,
-    ) as artefact:
+    inputs = [*local, settings.encoder]
+    with Artefact(settings.output, command="deduplicate", settings=settings, inputs=inputs) as artefact:
         opened = [_open(source, settings) for source in sources]
         run = DeduplicationRun(settings, opened, [source[0] for source in sources])
         if not len(run.texts[0]):

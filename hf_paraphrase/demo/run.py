@@ -184,7 +184,7 @@ def write_space(settings: DemoSettings) -> Path:
         license="apache-2.0",
         models=[name for name in models if name not in BUILTINS] or None,
     )
-    with Artefact(output, command="demo", settings=settings, overwrite=settings.overwrite) as artefact:
+    with Artefact(output, command="demo", settings=settings) as artefact:
         staging = artefact.staging
         # This version may be on no package index.
         package = staging / "hf_paraphrase"

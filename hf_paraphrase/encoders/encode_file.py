@@ -185,7 +185,6 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Pat
         settings,
         command="encode",
         inputs=[settings.model, settings.input],
-        resume=settings.resume,
         # With `auto` the machine chooses the precision, which changes the result.
         job={"bf16": embedder.bf16},
         free=["device", "precision"],

@@ -100,9 +100,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
-    with Artefact(
-        settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
+    with Artefact(settings.output, command="join", settings=settings, inputs=inputs) as artefact:
         averages = {name: _open_average(folder) for name, folder in folders.items()}
         sizes = {name: table.shape[1] for name, (_, table) in averages.items()}
         size, *others = set(sizes.values())

@@ -126,9 +126,7 @@ def export(settings: ExportSettings) -> Exported:
     kind = "sentence encoder or classifier, and nothing else can be exported"
     model_type = check_model_type(source, (*SENTENCE_ENCODERS, CLASSIFIER), kind=kind, verb="train-encoder")
     inputs = [settings.model, *([settings.sentences] if settings.sentences else [])]
-    with Artefact(
-        settings.output, command="export", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
+    with Artefact(settings.output, command="export", settings=settings, inputs=inputs) as artefact:
         results = _export(settings, artefact, source, model_type)
     _log(settings, source, results)
     return Exported(Path(settings.output), results)

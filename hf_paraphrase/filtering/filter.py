@@ -88,8 +88,9 @@ def filter(settings: FilterSettings) -> DataFolder:
         raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
     with ExitStack() as stack:
         # Both outputs are opened first, so that a folder that cannot be written is refused before the work.
-        explained = stack.enter_context(_open_artefact(settings, settings.explain)) if settings.explain else None
-        artefact = stack.enter_context(_open_artefact(settings, settings.output))
+        outputs = [output for output in (settings.explain, settings.output) if output]
+        inputs = [settings.pairs, *settings.decontaminate]
+        *explained, artefact = (stack.enter_context(Artefact(each, "filter", settings, inputs)) for each in outputs)
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             selected = choose_rows(folder, split, settings, bar.update)
         check_any_left(selected, split, folder)
@@ -120,8 +121,8 @@ def filter(settings: FilterSettings) -> DataFolder:
             rows = write_split(artefact.staging, split, batches, written)
         results = {"rows": rows, **counts, "funnel": selected.funnel, "contamination": selected.contamination}
         artefact.finish(results=results, card=_make_card(settings, selected, rows, written, counts))
-        if explained is not None:
-            _write_removed(settings, explained, folder, selected)
+        for removed in explained:
+            _write_removed(settings, removed, folder, selected)
     log(format_funnel(selected.funnel).rstrip())
     for name, count in sorted(selected.contamination.items()):
         log(f"left out because a sentence is in {name}: {count:,}")
@@ -131,11 +132,6 @@ def filter(settings: FilterSettings) -> DataFolder:
         log(f"{counts['noise']:,} of the pairs were made random, {counts['negatives']:,} negatives added")
     log(f"{rows:,} pairs saved to {settings.output}; the kept ones have {counts['tokens']:,} tokens")
     return DataFolder(settings.output)
-
-
-def _open_artefact(settings: FilterSettings, output: str) -> Artefact:
-    inputs = [settings.pairs, *settings.decontaminate]
-    return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
 
 
 def _write_removed(settings: FilterSettings, artefact: Artefact, folder: DataFolder, selected: RowSelection) -> None:

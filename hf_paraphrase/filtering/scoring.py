@@ -76,7 +76,6 @@ class ScoreSettings(ShardSettings):
         only_with={"engine": "local"},
         names=["--workers", "--num-workers"],
     )
-    resume: bool = setting("continue the incomplete job for this output", False)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -114,7 +113,6 @@ def score(settings: ScoreSettings) -> DataFolder:
         settings,
         command="score",
         inputs=[path for _, path in settings.paths_read()],
-        resume=settings.resume,
         job={"measures": chosen},
         free=["workers", "device", "measures"],
     ) as output:

@@ -37,6 +37,7 @@ class ShardSettings(Settings):
         excludes="overwrite",
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
+    resume: bool = setting("continue the incomplete job for this output", False)
     engine: str = setting(
         "where the work runs: local (this machine), or ray (the workers of a Ray cluster, which need access to the "
         "working folder and the output)",

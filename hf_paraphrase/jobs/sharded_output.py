@@ -29,12 +29,12 @@ from .shards import REPORTS, Shard, ShardJob, run_shards
 class ShardedOutput(Artefact):
     """A data folder that is made shard by shard; each run continues the work of other runs."""
 
-    def __init__(self, output: str, settings: ShardSettings, *, resume: bool = False, **others: Any) -> None:
+    def __init__(self, output: str, settings: ShardSettings, **others: Any) -> None:
         self.options, self.part = settings, settings.part
-        others |= {"overwrite": settings.overwrite, "shared": self.part is not None}
-        if not resume and self.part is None:
+        resume, shared = settings.resume or self.part is not None, self.part is not None
+        if not resume:
             check_early(output, overwrite=settings.overwrite)  # before models are opened
-        super().__init__(output, settings=settings, resume=resume or self.part is not None, **others)
+        super().__init__(output, settings=settings, resume=resume, shared=shared, **others)
         self._stack = ExitStack()
 
     def __exit__(self, *error: Any) -> None:

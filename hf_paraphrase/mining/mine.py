@@ -144,8 +144,6 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         command="mine",
         settings=settings,
         inputs=settings.inputs(),
-        overwrite=settings.overwrite,
-        resume=settings.resume,
         free=["device"],
     ) as artefact:
         if artefact.finished:

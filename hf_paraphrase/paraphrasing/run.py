@@ -253,7 +253,6 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         settings,
         command="paraphrase",
         inputs=[*settings.local_models, settings.input, *filter(None, [settings.encoder, settings.prompt])],
-        resume=settings.resume,
         job={"bf16": function.options.bf16},
         free=["device", "precision", *_HOW_TO_ASK],
     )

@@ -182,8 +182,7 @@ class SearchSettings(DeviceSettings, FormatSettings):
     def artefact(self, inputs: Sequence[str | Path | None]) -> Artefact:
         """Start the output folder; inputs that are None are left out."""
         given = [path for path in inputs if path is not None]
-        output = str(self.output)
-        return Artefact(output, command="search", settings=self, inputs=given, overwrite=self.overwrite)
+        return Artefact(str(self.output), command="search", settings=self, inputs=given)
 
 
 @dataclass(frozen=True)

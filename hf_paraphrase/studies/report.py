@@ -71,9 +71,7 @@ def report(
     if draws and find_spec("matplotlib") is None:
         raise missing_package("matplotlib")
     given = [path for path in inputs if path is not None]
-    with Artefact(
-        settings.output, command=f"analyze {kind}", settings=settings, inputs=given, overwrite=settings.overwrite
-    ) as artefact:
+    with Artefact(settings.output, command=f"analyze {kind}", settings=settings, inputs=given) as artefact:
         yield Report(artefact, card)
 
 

@@ -132,9 +132,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     for path in settings.text:
         refuse_records(Path(path))
         check_readable(Path(path))
-    with Artefact(
-        settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
+    with Artefact(settings.output, command="train-tokenizer", settings=settings, inputs=inputs) as artefact:
         counter = count()
         sentences = _balanced(corpora, settings.corpus_exponent, settings.seed)
         with naming(inputs[0]):

@@ -98,8 +98,6 @@ class TrainingRun:
             command=command,
             settings=settings,
             inputs=inputs,
-            overwrite=settings.overwrite,
-            resume=settings.resume,
             # Processes share the batches of an epoch, so their number determines the result.
             job={"processes": process_count()} if process_count() > 1 else {},
             free=of_the_result,

@@ -169,7 +169,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         settings,
         command="back-translate",
         inputs=[settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])],
-        resume=settings.resume,
         # With `auto` the machine chooses a precision, which changes the result.
         job={"bf16": options.bf16, "rows": rows},
         free=["device", "precision", "max_sentences"],

@@ -141,7 +141,6 @@ class SearchJobSettings(BeamLimits, ShardSettings):
 
     num_beams: int = setting("beam width", 5, at_least=1)
     max_source_tokens: int = setting("skip and record sentences of more subwords than this", 250, at_least=1)
-    resume: bool = setting("continue the incomplete job for this output", False)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
         """Return the options of the search; the device determines the precision `auto`."""

@@ -70,9 +70,7 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
 
 def _prepare(name: str, source: Any) -> DataFolder:
     command = f"prepare {name}"
-    with Artefact(
-        source.output, command=command, settings=source, inputs=source.inputs(), overwrite=source.overwrite
-    ) as artefact:
+    with Artefact(source.output, command=command, settings=source, inputs=source.inputs()) as artefact:
         staging = artefact.staging
         with (
             tqdm(desc="read", unit=" lines", unit_scale=True) as bar,

@@ -151,14 +151,7 @@ def tune(settings: TuneSettings) -> str:
     Returns the table of the filters; `provenance.json` of the output has all runs.
     """
     inputs = [*map(str, settings.data_sets.values()), settings.dev_data, settings.data, settings.initial_vectors]
-    with Artefact(
-        settings.output,
-        command="tune",
-        settings=settings,
-        inputs=list(filter(None, inputs)),
-        overwrite=settings.overwrite,
-        resume=settings.resume,
-    ) as artefact:
+    with Artefact(settings.output, command="tune", settings=settings, inputs=filter(None, inputs)) as artefact:
         if artefact.finished:
             return (artefact.target / "table.md").read_text(encoding="utf-8")
         read_dev_sets(Path(settings.dev_data))

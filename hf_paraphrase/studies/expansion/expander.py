@@ -232,8 +232,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         sides = ("sentence1", "sentence2")
         corpora = {split: SentenceCorpus(source, sides, split) for split in DataFolder(source).splits}
     inputs = [str(source), str(wordnet), *settings.decontaminate]
-    given: dict[str, Any] = {"settings": settings, "inputs": inputs, "overwrite": settings.overwrite}
-    with Artefact(settings.output, command="expand", **given) as artefact:
+    with Artefact(settings.output, command="expand", settings=settings, inputs=inputs) as artefact:
         sampling = {"share": settings.share, "seed": settings.seed}
         expander = Expander.from_wordnet(wordnet, settings.decontaminator(), **sampling)
         counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -213,8 +213,8 @@ def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.in
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
     """Make a mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
-    given: dict[str, Any] = {"settings": settings, "inputs": settings.bitext, "overwrite": settings.overwrite}
-    with Artefact(settings.output, command="prepare comparable", **given) as artefact:
+    command = "prepare comparable"
+    with Artefact(settings.output, command=command, settings=settings, inputs=settings.bitext) as artefact:
         opened = [DataFolder(folder) for folder in settings.bitext]
         for folder in opened:
             folder.require(*BITEXT.names, split=settings.split)

@@ -77,8 +77,6 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
         command="evaluate-mining",
         settings=settings,
         inputs=inputs,
-        overwrite=settings.overwrite,
-        resume=settings.resume,
         free=["device"],
     ) as artefact:
         if artefact.finished:
