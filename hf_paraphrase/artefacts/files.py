@@ -48,26 +48,31 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
     return value
 
 
-def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArray[Any]:
-    """Map a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
+def read_optional_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object of a model folder; return an empty one if there is no such file."""
+    return read_json_object(path, ModelError) if path.is_file() else {}
+
+
+def open_array(path: Path) -> NDArray[Any]:
+    """Map a .npy file into memory; refuse it if it is missing, damaged, cut off, or a pickle."""
     import numpy as np
 
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as reason:
-        raise error(f"cannot read: {reason.strerror or reason}", path=path) from reason
+        raise InputError(f"cannot read: {reason.strerror or reason}", path=path) from reason
     except Exception as reason:  # the header is parsed as Python, with whatever errors that may give
-        raise error("not a readable NumPy file", path=path, remedy=_REMEDY) from reason
+        raise InputError("not a readable NumPy file", path=path, remedy=_REMEDY) from reason
     if not isinstance(array, np.ndarray):
-        raise error("not one array but an archive of several", path=path, remedy=_REMEDY)
+        raise InputError("not one array but an archive of several", path=path, remedy=_REMEDY)
     return array
 
 
-def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
-    """Raise `error` if something below a folder that is written to is a link."""
+def check_no_links(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that is written to if something below it is a link."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
-            raise error("a link", path=path, remedy="remove it")
+            raise InputError("a link", path=path, remedy="remove it")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from ..messages import sanitize_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
 from ..registry import BUILTINS
-from .files import read_bytes, read_json_object
+from .files import read_bytes, read_optional_json
 from .fsspec_path import to_path
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
@@ -100,7 +100,7 @@ def _is_supported(folder: Path, name: str) -> bool:
     if not settings.is_file() and not modules.is_file():
         remedy = "see its list of files on the Hub; namespace/name/folder names a model in a folder of it"
         raise ModelError(f"the repository has no model: there is no {_SETTINGS}", path=name, remedy=remedy)
-    model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
+    model_type = read_optional_json(settings).get("model_type")
     is_static = modules.is_file() and b"StaticEmbedding" in read_bytes(modules, ModelError)
     return model_type in (*MODELS, "model2vec") or (model_type is None and is_static)
 

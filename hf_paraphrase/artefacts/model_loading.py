@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import register
-from .files import read_json_object, wrap_load_errors
+from .files import read_json_object, read_optional_json, wrap_load_errors
 from .hub_models import model_folder
 from .weights import DTYPE_KEY, INT8, check_finite, load_int8_table, read_headers
 
@@ -103,7 +103,7 @@ def load_transformers_model(
 
     register()
     path = folder / "config.json"
-    model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
+    model_type = read_optional_json(path).get("model_type")
     check_model_type(folder, [str(model_type)], kind=kind, verb="transformers")
     with wrap_load_errors("the model", path):
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)

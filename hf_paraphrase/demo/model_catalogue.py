@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.files import read_json_object
+from ..artefacts.files import read_optional_json
 from ..artefacts.hub_models import model_folder
 from ..encoders.architectures import list_own_classes
 from ..encoders.backends.static_table import MODEL2VEC
@@ -119,22 +119,18 @@ def _list_model_folders(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _settings(folder: Path, name: str = _SETTINGS) -> dict[str, Any]:
-    return read_json_object(folder / name) if (folder / name).is_file() else {}
-
-
 def _read_model(name: str, location: str, folder: Path) -> CatalogueModel:
     """Read the kind and the languages of a model from its settings."""
-    settings = _settings(folder)
+    settings = read_optional_json(folder / _SETTINGS)
     classes = [str(name) for name in settings.get("architectures") or []]
     translates = bool(settings.get("is_encoder_decoder")) and any(name.endswith(_TRANSLATORS) for name in classes)
-    tokenizer = _settings(folder, "tokenizer_config.json") if translates else {}
+    tokenizer = read_optional_json(folder / "tokenizer_config.json") if translates else {}
     source, target = (settings.get(key) or tokenizer.get(key) for key in ("source_lang", "target_lang"))
     return CatalogueModel(name, location, translates, (source, target))
 
 
 def _is_encoder(folder: Path) -> bool:
-    model_type = _settings(folder).get("model_type")
+    model_type = read_optional_json(folder / _SETTINGS).get("model_type")
     if (folder / _MODULES).is_file() and model_type not in MODELS:
         return True
     return model_type in (*SENTENCE_ENCODERS, MODEL2VEC, *list_own_classes())

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..artefacts.files import read_json_object
+from ..artefacts.files import read_optional_json
 from ..artefacts.model_loading import check_model_type
-from ..errors import ModelError, UsageError
+from ..errors import UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
 from ..settings import Settings, setting
@@ -151,7 +151,7 @@ def list_own_classes() -> dict[str, type[PreTrainedModel]]:
 def read_third_party_type(folder: Path) -> str | None:
     """Return the model type of a folder of transformers or sentence-transformers; None for our types."""
     path = folder / "config.json"
-    model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
+    model_type = read_optional_json(path).get("model_type")
     if model_type is None:
         # Modules of sentence-transformers need no configuration of transformers.
         files = ("modules.json",) if path.is_file() else ("modules.json", "adapter_config.json")

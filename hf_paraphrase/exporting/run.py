@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.files import quiet_transformers, write_json
+from ..artefacts.files import quiet_transformers, read_optional_json, write_json
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..artefacts.provenance import read_provenance
@@ -24,7 +24,6 @@ from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.backends.sentence_transformers_files import (
     ONNX_FILE,
     is_onnx_folder,
-    read_optional_json,
     write_module_files,
     write_package_module,
 )

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from ..artefacts.files import read_json_object
+from ..artefacts.files import read_optional_json
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.schema import SENTENCES
-from ..errors import ModelError, UsageError, choice_of
+from ..errors import UsageError, choice_of
 from ..filtering.measuring import Measures, add_measures
 from ..text.ngrams import word_ngrams
 from ..text.normalization import normalize_words
@@ -141,7 +141,8 @@ class Paraphraser(BatchFunction):
 
         prefix = self.task_prefix
         if self.generator != ROUND_TRIP and prefix is None:
-            prefix = read_prefix(name)
+            settings = read_optional_json(model_folder(name, any_type=True) / "config.json")
+            prefix = str(settings.get("prefix") or "")
         model, tokenizer = load_translation_model(
             name, device=self.device, source_lang=source_lang, target_lang=target_lang, task_prefix=prefix
         )
@@ -269,12 +270,6 @@ class Paraphraser(BatchFunction):
             else:
                 usable.append(candidate)
         return usable
-
-
-def read_prefix(name: str) -> str:
-    """Return the prefix in the configuration of a model, by default the empty text."""
-    path = model_folder(name, any_type=True) / "config.json"
-    return str((read_json_object(path, ModelError) if path.is_file() else {}).get("prefix") or "")
 
 
 def rank_diverse(pairs: Sequence[Mapping[str, Any]], num: int, min_similarity: float) -> list[dict[str, Any]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_metadata import Measurement
-from ..artefacts.files import quiet_transformers, read_json_object
+from ..artefacts.files import quiet_transformers, read_optional_json
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import model_folder
-from ..errors import InputError, ModelError, UsageError
+from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.run import TrainingRun, TrainingRunSettings, run_on_main_process
@@ -196,8 +196,8 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
 
 def _is_rnn_search(folder: str) -> bool:
     """Return whether a model folder contains an RNNsearch model."""
-    path = model_folder(folder, any_type=True) / "config.json"
-    return path.is_file() and read_json_object(path, ModelError).get("model_type") == "rnn_search"
+    settings = read_optional_json(model_folder(folder, any_type=True) / "config.json")
+    return settings.get("model_type") == "rnn_search"
 
 
 def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:

@@ -208,5 +208,5 @@ def test_a_link_below_a_folder_that_is_written_to_is_refused(tmp_path):
     (tmp_path / "out" / "data" / "file").write_text("x")
     check_no_links(tmp_path / "out")
     (tmp_path / "out" / "data" / ".link").symlink_to("file")
-    with pytest.raises(ModelError, match=r"data/\.link: a link"):
-        check_no_links(tmp_path / "out", ModelError)
+    with pytest.raises(InputError, match=r"data/\.link: a link"):
+        check_no_links(tmp_path / "out")

@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ...artefacts.files import read_optional_json
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import load_model_folder
 from ...errors import UsageError, choice_of
@@ -18,7 +19,6 @@ from .sentence_transformers_files import (
     check_module_types,
     is_onnx_folder,
     read_module_kinds,
-    read_optional_json,
     read_processing,
 )
 from .static_table import read_static

@@ -17,7 +17,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ...artefacts.files import quiet_transformers, read_json_object, wrap_load_errors, write_json
+from ...artefacts.files import (
+    quiet_transformers,
+    read_json_object,
+    read_optional_json,
+    wrap_load_errors,
+    write_json,
+)
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
@@ -29,7 +35,6 @@ from .sentence_transformers_files import (
     find_module_folder,
     read_module_kinds,
     read_modules,
-    read_optional_json,
     write_modules,
     write_processing,
 )

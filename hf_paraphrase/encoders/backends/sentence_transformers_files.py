@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...artefacts.files import read_json, read_json_object, write_json
+from ...artefacts.files import read_json, read_optional_json, write_json
 from ...errors import ModelError
 from .batch_tokenizer import InputProcessing
 
@@ -31,11 +31,6 @@ PACKAGE_MODULE = "hf_paraphrase.encoders.sentence_transformers_module.EncoderMod
 def is_onnx_folder(folder: Path) -> bool:
     """Return whether a folder has an ONNX graph and no weights of another kind."""
     return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
-
-
-def read_optional_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object of a model folder; return an empty one if there is no such file."""
-    return read_json_object(path, ModelError) if path.is_file() else {}
 
 
 def read_modules(folder: Path) -> list[Any]:

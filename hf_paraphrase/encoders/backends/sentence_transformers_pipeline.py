@@ -14,13 +14,13 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from ...artefacts.files import quiet_transformers, wrap_load_errors, write_json
+from ...artefacts.files import quiet_transformers, read_optional_json, wrap_load_errors, write_json
 from ...errors import ModelError
 from ...tokenization.ragged_ids import TokenIds
 from .base import Backend, EmbeddingJob, LoadingOptions
 from .batch_tokenizer import InputProcessing
 from .pooled_transformer import PooledTransformer
-from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, read_optional_json
+from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE
 from .torch_module import TorchModule
 
 _BATCHES_PER_STEP = 16

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.files import read_json_object, wrap_load_errors
+from ...artefacts.files import read_json_object, read_optional_json, wrap_load_errors
 from ...artefacts.model_loading import class_of_folder, load_tokenizer
 from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ...errors import ModelError
@@ -34,7 +34,6 @@ from .sentence_transformers_files import (
     find_module_folder,
     read_module_kinds,
     read_modules,
-    read_optional_json,
     read_processing,
 )
 
