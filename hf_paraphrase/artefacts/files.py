@@ -162,6 +162,15 @@ def atomic_write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -
         stream.writelines([text] if isinstance(text, str) else text)
 
 
+def dump_json(value: Any) -> str:
+    """Write JSON in which NaN and infinity, which JSON lacks, are null, and dates are text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:
+        finite = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
+        return json.dumps(finite, ensure_ascii=False)
+
+
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
     """Write a JSON file, indented by two spaces."""
     atomic_write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

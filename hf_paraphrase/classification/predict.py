@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..artefacts.artefact import Artefact, Card, output_file
-from ..artefacts.files import atomic_write_text
+from ..artefacts.files import atomic_write_text, dump_json
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..data.folder import DataFolder, write_split
@@ -99,11 +97,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 def _write_file(path: Path, table: pa.Table) -> None:
     """Write a table as JSON lines, or as CSV with lists in JSON."""
     if path.suffix == ".jsonl":
-        for index, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-            if pa.types.is_floating(column.type):  # JSON has neither NaN nor infinity
-                table = table.set_column(index, name, pc.if_else(pc.is_finite(column), column, None))
-        lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
-        atomic_write_text(path, lines)
+        atomic_write_text(path, (dump_json(row) + "\n" for row in table.to_pylist()))
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -115,7 +109,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
 
 def _cell(value: Any) -> Any:
     """Return a value for CSV; lists and structs become JSON, and dates in them text."""
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
+    return dump_json(value) if isinstance(value, list | dict) else value
 
 
 def _fill_in_training(settings: PredictionSettings, columns: list[str]) -> PredictionSettings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.files import dump_json
 from ..messages import escaped, printable
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def neighbours(settings: Any, result: Searched) -> Iterator[str]:
     for query, nearest in result.neighbours:
         if settings.format == "jsonl":
             record = {"query": query, "neighbours": [neighbour.record() for neighbour in nearest]}
-            yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
+            yield dump_json(record) + "\n"
             continue
         for rank, neighbour in enumerate(nearest, start=1):
             texts = [neighbour.sentence, *([neighbour.snippet] if settings.snippets else [])]

@@ -26,6 +26,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
+from ..artefacts.files import dump_json
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.provenance import read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
@@ -406,15 +407,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *values: Any) -> None:
         """Log no requests: their texts may be private."""
-
-
-def dump_json(value: Any) -> str:
-    """Write JSON in which NaN and infinity, which JSON lacks, are null, and dates are text."""
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
-    except ValueError:
-        finite = json.loads(json.dumps(value, default=str), parse_constant=lambda name: None)
-        return json.dumps(finite, ensure_ascii=False)
 
 
 @contextmanager
