@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ..data.batch_function import Progress, no_progress
 from ..errors import InputError
-from ..filtering.measures.models import open_language_identifier
+from ..text.languages import open_language_identifier
 from ..text.normalization import is_blank
 from ..threads import in_threads, one_thread
 

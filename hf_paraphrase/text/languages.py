@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import langcodes
 
-from ..errors import InputError
+from ..errors import InputError, UsageError
 
 _TAG = re.compile(r"[a-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
@@ -38,6 +39,17 @@ def is_language(tag: str, code: str) -> bool:
     language, *subtags = stated.lower().split("-")
     wanted_language, *wanted_subtags = wanted.lower().split("-")
     return language == wanted_language and set(wanted_subtags) <= set(subtags)
+
+
+@cache
+def open_language_identifier() -> Any:
+    """Open the model of py3langid, which classifies and ranks languages with probabilities."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        remedy = "pip install 'hf-paraphrase[language]'"
+        raise UsageError("language identification needs the package py3langid", remedy=remedy) from error
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def primary_language(code: str) -> str:

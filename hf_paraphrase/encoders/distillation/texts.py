@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
@@ -20,7 +21,7 @@ from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...messages import log
 from ...text.hashing import hash64
-from ...text.languages import is_language, primary_language
+from ...text.languages import is_language, open_language_identifier, primary_language
 from ...tokenization.ragged_ids import TokenIds, ends_of
 from ..encoded_pairs import GrowingArray, TokenArrays, make_tokenize_function
 
@@ -130,11 +131,9 @@ class Bitext:
         Returns:
             Two language codes; None without the package py3langid, or if the package does not support the language.
         """
-        try:
-            from py3langid.langid import MODEL_FILE, LanguageIdentifier
-        except ImportError:
+        if find_spec("py3langid") is None:
             return None
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+        identifier = open_language_identifier()
         teachers_text, translation = (" ".join(texts[:_TEXTS_OF_DETECTION]) for texts in next(self.blocks(), ([], [])))
         if self.language not in identifier.labels or min(len(teachers_text), len(translation)) < _FEWEST_CHARACTERS:
             return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...artefacts.hub_models import BUILTIN, model_folder
 from ...classification.references import is_seen, read_seen
 from ...errors import InputError, UsageError
 from ...settings import setting
+from ...text.languages import open_language_identifier
 from ...text.words import tokenize
 from ...threads import one_thread
 from ...training.devices import check_device, device_setting
@@ -296,17 +297,6 @@ class SourceLanguageIdentification(Measure):
         """Compute the two columns (pairs,): text, float64."""
         sources = batch.lowered("source")
         return _identify(self, sources, str(self.source_language), "--source-language")
-
-
-@cache
-def open_language_identifier() -> Any:
-    """Open the model of py3langid, which classifies and ranks languages with probabilities."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ImportError as error:
-        remedy = "pip install 'hf-paraphrase[language]'"
-        raise UsageError("language identification needs the package py3langid", remedy=remedy) from error
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _identify(measure: Measure, texts: Sequence[str], expected: str, option: str) -> dict[str, np.ndarray]:
