@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import UsageError, choice_of
 from ..inputs import temporary_folder
 from ..messages import log
-from ..vectors.similarity import check_counts, check_finite, unit_rows
+from ..vectors.similarity import as_array, check_counts, check_finite, unit_rows
 from .backends.sentence_transformers_files import SIMILARITY_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -33,21 +33,16 @@ _NORMS = {"euclidean": 2, "manhattan": 1}
 def as_vectors(values: Any) -> NDArray[np.float32] | None:
     """Convert embeddings to float32 (texts, dim); return None for texts."""
     if isinstance(values, list) and values and hasattr(values[0], "shape"):
-        values = np.stack([np.asarray(_as_array(row)) for row in values])
+        values = np.stack([as_array(row) for row in values])
     if isinstance(values, str) or not hasattr(values, "__array__") or hasattr(values, "columns"):
         return None
-    array = _as_array(values)
+    array = as_array(values)
     if array.dtype.kind != "f":
         return None
     if array.ndim not in (1, 2):
         raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
     check_finite("embeddings", np.atleast_2d(array))
     return np.atleast_2d(array).astype(np.float32, copy=False)
-
-
-def _as_array(values: Any) -> NDArray[Any]:
-    # NumPy reads neither bfloat16 nor tensors with gradients.
-    return values.detach().float().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
 
 
 class EncoderPool:

@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 from ..errors import UsageError
 from ..tokenization.fast_tokenize import list_of_texts
 from ..vectors.exact_search import Pairs, find_nearest, keep_best_pairs
-from ..vectors.similarity import check_counts, exact_unit_rows
+from ..vectors.similarity import as_array, check_counts, exact_unit_rows
 
 if TYPE_CHECKING:
     import torch
@@ -100,10 +100,9 @@ def paraphrase_mining(
 
 
 def _as_array(name: str, vectors: Embeddings) -> NDArray[np.float32]:
-    """Return embeddings as an array; NumPy supports neither bfloat16 nor gradients."""
-    array = vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else vectors
+    """Return embeddings as an array; refuse what is not numbers."""
     try:
-        return np.asarray(array, np.float32)
+        return as_array(vectors).astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         what = f"{name} is not an array of numbers: {error}"
         raise UsageError(what, remedy="embed texts by encode() first") from error

@@ -44,6 +44,11 @@ def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
     return vectors
 
 
+def as_array(vectors: Any) -> NDArray[Any]:
+    """Return vectors as an array; NumPy reads neither bfloat16 nor tensors with gradients."""
+    return vectors.detach().float().cpu().numpy() if hasattr(vectors, "detach") else np.asarray(vectors)
+
+
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Divide each row (rows, dim) by its Euclidean norm, in single precision. Zero rows stay zero."""
     with np.errstate(over="ignore"):
