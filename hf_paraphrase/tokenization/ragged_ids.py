@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ class TokenIds(NamedTuple):
     offsets: NDArray[np.int64]
 
     @classmethod
-    def of_lists(cls, lists: Sequence[Sequence[int]]) -> TokenIds:
+    def of_lists(cls, lists: Sequence[Collection[int]]) -> TokenIds:
         """Concatenate lists of ids."""
         offsets = ends_of(np.fromiter(map(len, lists), np.int64, len(lists)))
         return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(offsets[-1])), offsets)
@@ -89,6 +89,11 @@ def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = 
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
+
+
+def pad_lists(lists: Sequence[Collection[int]], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Pad lists of ids on the right; return the ids and the mask of those in the lists, both (lists, length >= 1)."""
+    return TokenIds.of_lists(lists).padded(np.arange(len(lists)), pad_token_id)
 
 
 def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:

@@ -11,12 +11,14 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.modeling_outputs import BaseModelOutput
 
+from ..encoders.backends.padded_batches import batch_by_length
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..models.stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder
 from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
+from ..tokenization.ragged_ids import pad_lists
 from .fast_search import is_rnn_search, log_normalizers
-from .loading import decoder_prefix_ids, encode_sources, eos_token_ids, padded, positions, source_limit
+from .loading import decoder_prefix_ids, encode_sources, eos_token_ids, positions, source_limit
 
 _ROWS_PER_BATCH = 640
 _LOGITS_PER_BATCH = 1 << 27
@@ -78,10 +80,8 @@ def padded_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, input_ids: Sequence[Sequence[int]]
 ) -> tuple[Tensor, Tensor]:
     """Return the subwords and the mask of sources (batch, source length) on the device of the model."""
-    lengths = torch.tensor([len(ids) for ids in input_ids])
-    subwords = padded(input_ids, int(tokenizer.pad_token_id))
-    mask = (torch.arange(subwords.shape[1]) < lengths.unsqueeze(1)).long()
-    return subwords.to(model.device), mask.to(model.device)
+    subwords, mask = map(torch.from_numpy, pad_lists(input_ids, int(tokenizer.pad_token_id)))
+    return subwords.to(model.device), mask.long().to(model.device)
 
 
 @torch.no_grad()
@@ -100,7 +100,8 @@ def hypothesis_scores(
     annotations = own.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True).last_hidden_state
     scores = [0.0] * len(hypotheses)
     for chosen in scoring_batches([len(subwords) for subwords in hypotheses], int(model.config.vocab_size)):
-        targets = padded([[*start, *hypotheses[position]] for position in chosen], -100).to(sources.device)
+        filled, _ = pad_lists([[*start, *hypotheses[position]] for position in chosen], -100)
+        targets = torch.from_numpy(filled).to(sources.device)
         own_rows = torch.tensor([rows[position] for position in chosen], device=sources.device)
         logits = model(
             encoder_outputs=BaseModelOutput(last_hidden_state=annotations[own_rows]),
@@ -119,16 +120,8 @@ def hypothesis_scores(
 
 
 def scoring_batches(lengths: Sequence[int], vocab_size: int) -> Iterator[list[int]]:
-    """Yield indices of hypotheses of similar length, shortest first, in batches whose logits fit in memory."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        logits = (len(batch) + 1) * lengths[index] * vocab_size
-        if batch and (len(batch) == _ROWS_PER_BATCH or logits > _LOGITS_PER_BATCH):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+    """Yield indices of hypotheses of similar length in batches whose logits fit in memory; leave empty ones out."""
+    return batch_by_length(lengths, _ROWS_PER_BATCH, _LOGITS_PER_BATCH // vocab_size)
 
 
 # ----- lists of RNNsearch: every source is encoded once, and every distinct prefix of a list is read once
@@ -159,7 +152,7 @@ def prefix_tree_scores(
     active = np.flatnonzero(lengths)
     if not active.size:
         return totals.tolist()
-    subwords = padded(hypotheses, 0).numpy()
+    subwords, _ = pad_lists(hypotheses, 0)
     owners, rows = np.unique(np.asarray(sentences)[active], return_inverse=True)
     state, word_readout = steps.start(annotations)[torch.from_numpy(owners).to(device)], None
     positions_of: list[tuple[np.ndarray, np.ndarray]] = []

@@ -22,6 +22,7 @@ from ..artefacts.files import atomic_write
 from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, recipe, setting
+from ..tokenization.ragged_ids import pad_lists
 from .bitext import BitextFolder, check_languages
 
 _NULL_PROBABILITY = 0.08
@@ -102,15 +103,13 @@ def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[
     The first source token is `null`, and `size` is the number of target tokens. The prior is δ(a_i = j) of Dyer et al.
     (2013, equation 1): null, or falling exponentially off the diagonal. It is 0 at padding.
     """
-    from .loading import padded
-
     for sources, targets in batches():
         filled = [index for index in range(len(sources)) if len(sources[index]) and len(targets[index])]
         order = sorted(filled, key=lambda index: (len(sources[index]), len(targets[index])))
         for start in range(0, len(order), _SENTENCES_PER_BLOCK):
             chosen = order[start : start + _SENTENCES_PER_BLOCK]
-            source = padded([[null, *sources[index]] for index in chosen], 0).numpy()[:, None, :]
-            target = padded([targets[index] for index in chosen], 0).numpy()[:, :, None]
+            source = pad_lists([[null, *sources[index]] for index in chosen], 0)[0][:, None, :]
+            target = pad_lists([targets[index] for index in chosen], 0)[0][:, :, None]
             source_lengths = np.array([len(sources[index]) for index in chosen])[:, None, None]
             target_lengths = np.array([len(targets[index]) for index in chosen])[:, None, None]
             j, i = np.arange(source.shape[2])[None, None, :], np.arange(1, target.shape[1] + 1)[None, :, None]

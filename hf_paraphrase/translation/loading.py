@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -253,11 +252,3 @@ def eos_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
     settings: Any = model.generation_config
     ends = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
     return ends if isinstance(ends, list) else [ends]
-
-
-def padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
-    """Pad rows of subwords on the right to the longest, (rows, length)."""
-    filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
-    for index, row in enumerate(rows):
-        filled[index, : len(row)] = row
-    return torch.from_numpy(filled)

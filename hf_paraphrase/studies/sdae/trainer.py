@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel, Trainer
 
+from ...encoders.backends.padded_batches import evaluation_mode
 from ...encoders.negatives import normalize_rows
 from ...text.hashing import hash64
 from ...tokenization.fast_tokenize import ids_of, lookup_for
-from ...tokenization.ragged_ids import TokenIds
+from ...tokenization.ragged_ids import TokenIds, pad_lists
 from ...training.batches import Item, LengthBatches
 from ...training.callbacks import LastStep, finished_state
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
@@ -149,17 +149,10 @@ class SdaeCollator:
         ]
         if self.regularise:
             rows += [*originals, *expanded]
-
-        def padded(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
-            return pad_sequence([torch.from_numpy(row).long() for row in rows], batch_first=True, padding_value=value)
-
-        input_ids = padded(rows, self.pad_id)
-        lengths = torch.tensor([len(row) for row in rows])
-        return {
-            "input_ids": input_ids,
-            "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
-            "labels": padded(originals, -100),
-        }
+        input_ids, mask = pad_lists(rows, self.pad_id)
+        labels, _ = pad_lists(originals, -100)
+        batch = {"input_ids": input_ids, "attention_mask": mask.astype(np.int64), "labels": labels}
+        return {name: torch.from_numpy(array) for name, array in batch.items()}
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
         """Expand sentences and tokenize them; a sentence that would have no words is not expanded."""
@@ -224,18 +217,14 @@ class SdaeTrainer(EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Measure the reconstruction loss on the dev sentences, in nats per word (the end counts as one)."""
         model = self.accelerator.unwrap_model(self.model)
-        training = model.training
-        model.eval()
         loss = 0.0
         size, device = len(self.dev.sentences), self.args.device
         order = self.dev.sentences.tokens.lengths.argsort(kind="stable").tolist()
-        for start in range(0, size, _DEV_BATCH):
-            items = [(DEV_EPOCH, index) for index in order[start : start + _DEV_BATCH]]
-            batch = {name: tensor.to(device) for name, tensor in self.dev(items).items()}
-            with torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
-                output = model(**batch, **self.forward_options)
-            loss += output.loss.item() * len(items)
-        model.train(training)
+        with evaluation_mode(model), torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
+            for start in range(0, size, _DEV_BATCH):
+                items = [(DEV_EPOCH, index) for index in order[start : start + _DEV_BATCH]]
+                batch = {name: tensor.to(device) for name, tensor in self.dev(items).items()}
+                loss += model(**batch, **self.forward_options).loss.item() * len(items)
         loss /= int(self.dev.sentences.tokens.lengths.sum()) + size
         perplexity = f"{math.exp(min(loss, 700.0)):,.1f}"
         line = f"step {self.state.global_step:,}: dev loss {loss:.3f} nats per word (perplexity {perplexity})"
