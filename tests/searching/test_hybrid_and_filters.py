@@ -211,18 +211,7 @@ def test_a_reranker_ranks_the_candidates_again(tmp_path, capsys):
         assert [hit.sentence for hit in hits] == sorted(plain, key=lambda text: -scores[text])[:3] != plain[:3]
         assert [hit.score for hit in hits] == [scores[hit.sentence] for hit in hits]
     capsys.readouterr()
-    command = [
-        "search",
-        "--index",
-        f"{tmp_path}/i",
-        "--query",
-        query,
-        "--top-k",
-        "3",
-        "--format",
-        "jsonl",
-        "--reranker",
-    ]
+    command = [*f"search --index {tmp_path}/i --top-k 3 --format jsonl --query".split(), query, "--reranker"]
     assert main([*command, reranker]) == 0
     neighbours = json.loads(capsys.readouterr().out)["neighbours"]
     assert [(hit["sentence"], hit["score"]) for hit in neighbours] == [(hit.sentence, hit.score) for hit in hits]
@@ -267,6 +256,13 @@ def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_p
     assert out == "" and "no row passes --filter year>3000" in err
     assert (found["sentence"], found["position"]) == ("w2 w3", 3)
     assert {name: found["columns"][name] for name in ("year", "by")} == {"year": year, "by": "a"}
+
+
+def test_columns_with_nan_are_null_in_json_lines(model, tmp_path, capsys):
+    pq.write_table(pa.table({"text": ["w1 w2"], "share": [float("nan")]}), tmp_path / "corpus.parquet")
+    assert main(f"search --model {model} --corpus {tmp_path}/corpus.parquet --output {tmp_path}/i".split()) == 0
+    assert main(f"search --index {tmp_path}/i --query w1 --format jsonl".split()) == 0
+    assert '"columns": {"share": null}' in capsys.readouterr().out
 
 
 def test_sentences_that_are_added_have_their_columns_and_null_where_they_have_none(model, tmp_path):
