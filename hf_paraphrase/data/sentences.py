@@ -34,10 +34,10 @@ def naming(path: StrPath) -> Iterator[None]:
         raise
 
 
-def lines_of_file(source: Path, encoding: str | None = None) -> Iterator[list[str]]:
+def lines_of_file(source: Path) -> Iterator[list[str]]:
     """Stream the lines of a file in lists of at most 20,000; refuse CSV, JSON lines and Parquet files."""
     refuse_records(source)
-    yield from _in_lists(lines_of_blocks(read_blocks(source, encoding or "utf-8"), source))
+    yield from _in_lists(lines_of_blocks(read_blocks(source), source))
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:

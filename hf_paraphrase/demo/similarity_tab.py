@@ -101,7 +101,7 @@ def compare_sentences(catalogue: ModelCatalogue, name: str, typed: str) -> str:
         words = [compute_word_vectors(encoder, sentence) for sentence in sentences]
     except ModelError as error:
         reason = str(error)
-    pictures = [render_heat_map(sentences, cosines, links="pair")]
+    pictures = [render_heat_map(sentences, cosines)]
     unknown = [f"“{sentence}”" for sentence, has_words in zip(sentences, nonzero, strict=True) if not has_words]
     if unknown:
         pictures.append(
@@ -150,10 +150,10 @@ def _render_best_pairs(first: Sequence[str], second: Sequence[str], shares: NDAr
     return f'<p class="hfp-best">Most of it: {" · ".join(named)}</p>' if named else ""
 
 
-def render_heat_map(names: Sequence[str], values: NDArray[np.floating], *, links: str) -> str:
+def render_heat_map(names: Sequence[str], values: NDArray[np.floating]) -> str:
     """Return the HTML of a heat map of values from -1 to 1 (n, n).
 
-    Cells off the diagonal link to `#LINKS-ROW-COLUMN`, the smaller index first.
+    Cells off the diagonal link to `#pair-ROW-COLUMN`, the smaller index first.
     """
     head = "".join(f'<th scope="col" title="{escape(name)}"><span>{escape(name)}</span></th>' for name in names)
     body = []
@@ -163,7 +163,7 @@ def render_heat_map(names: Sequence[str], values: NDArray[np.floating], *, links
             value = float(values[row, column])
             shown = f"{value:.2f}"
             if row != column:
-                shown = f'<a href="#{links}-{min(row, column)}-{max(row, column)}">{shown}</a>'
+                shown = f'<a href="#pair-{min(row, column)}-{max(row, column)}">{shown}</a>'
             cells.append(f'<td style="{_style(value)}">{shown}</td>')
         label = f'<th scope="row" title="{escape(name)}"><span>{escape(name)}</span></th>'
         body.append(f"<tr>{label}{''.join(cells)}</tr>")

@@ -155,11 +155,9 @@ class FaissIndex:
         return faiss.SearchParameters(**options)
 
 
-def measure_recall(
-    index: FaissIndex, vectors: NDArray[np.float32], queries: NDArray[np.float32], k: int = 10
-) -> float:
-    """Compute the recall of the k nearest neighbours of the queries, 0 to 1; ties with the k-th neighbour count."""
-    queries, k = queries[queries.any(axis=1)], min(k, len(vectors))
+def measure_recall(index: FaissIndex, vectors: NDArray[np.float32], queries: NDArray[np.float32]) -> float:
+    """Compute the recall of the 10 nearest neighbours of the queries, 0 to 1; ties with the tenth neighbour count."""
+    queries, k = queries[queries.any(axis=1)], min(10, len(vectors))
     if not k or not len(queries):
         return 1.0
     _, true_cosines = find_nearest(queries, vectors, k, skip_zero=True, are_unit=True)

@@ -253,13 +253,10 @@ def _form(word: str, lemma: str, pos: str, verb_form: str) -> str:
         return "VBG"
     if word == lemma:
         return {"Part": "VBN", "Fin": "VBP"}.get(verb_form, "VB")
-    if word.endswith("s") and not verb_form.startswith("Part") and word in _all(lemma, "VBZ", word):
+    presents = _tables().getInflection(lemma, "VBZ", inflect_oov=False) or (word,)
+    if word.endswith("s") and not verb_form.startswith("Part") and word in presents:
         return "VBZ"
     return "VBN" if verb_form == "Part" else "VBD"
-
-
-def _all(lemma: str, form: str, regular: str) -> tuple[str, ...]:
-    return _tables().getInflection(lemma, form, inflect_oov=False) or (regular,)
 
 
 @cache
