@@ -358,17 +358,14 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
     assert "of 8 rows" in log and "no row is kept" in log and "load_dataset" not in log
 
 
-def test_rows_may_be_a_frame_a_file_or_an_index(files):
-    frames = pd.DataFrame({"text": QUESTIONS}), pl.DataFrame({"text": QUESTIONS}), pa.table({"text": QUESTIONS})
-    for rows in (*frames, files / "rows.csv", str(files / "folder"), QUESTIONS):
+def test_rows_may_be_texts_or_a_file_and_those_before_an_index(files):
+    for rows in (files / "rows.csv", str(files / "folder"), QUESTIONS):
         assert deduplicate(rows)["text"][:] == [QUESTIONS[0], QUESTIONS[3]]
     (files / "index").mkdir()
     build_index(SentenceEncoder.from_pretrained(), [QUESTIONS[1:2]], files / "index")
     assert deduplicate(QUESTIONS, against=files / "index")["text"][:] == QUESTIONS[3:]
     folder = deduplicate(files / "rows.txt", against=files / "index", output=files / "o")
     assert folder.table("train").column("text").to_pylist() == QUESTIONS[3:]
-    from_memory = deduplicate(frames[0], output=files / "p")
-    assert from_memory.table("train").column("text").to_pylist() == [QUESTIONS[0], QUESTIONS[3]]
 
 
 def test_a_warning_shows_rows_that_differ_in_negation_alone(caplog):
