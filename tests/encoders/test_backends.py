@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_encoders import write_average
-from tiny_transformers import POSITIONS, numbers, tokenizer_of, write_model2vec, write_transformer
+from tiny_transformers import numbers, tokenizer_of, write_model2vec, write_transformer
 from transformers import AutoModel
 
 from hf_paraphrase import SentenceEncoder, encode, export
@@ -341,7 +341,6 @@ def test_modules_after_an_encoder_of_this_package_are_followed(tmp_path):
     theirs = library.SentenceTransformer(str(folder), device="cpu")
     texts = [text for text in TEXTS if text]
     np.testing.assert_allclose(SentenceEncoder(folder).encode(texts), theirs.encode(texts), atol=1e-5)
-    assert POSITIONS
 
 
 def test_encode_puts_prompts_before_texts_on_the_command_line(tmp_path):
