@@ -263,26 +263,30 @@ class CsvReader(FileReader):
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
-        types: dict[str, pa.DataType] = {}
+        whole, real = [pa.int64()], [pa.float64()]
+        kinds = {name: whole * (name != "score") + real * (name != "label") for name in candidates}
+        filled: set[str] = set()
         for file in self.files if candidates else ():
             for batch in self._read(file, candidates, BATCH_ROWS):
-                for name in candidates:
+                for name in filter(kinds.get, candidates):
                     texts = batch.column(name).drop_null()
+                    filled |= {name} if len(texts) else set()
                     texts = texts if name == "label" else self._plain_numbers(texts)
-                    kinds = [pa.int64()] * (name != "score") + [pa.float64()] * (name != "label")
-                    kind = next((kind for kind in kinds if _are_numbers(texts, kind)), None)
-                    if kind is None:
-                        candidates = [other for other in candidates if other != name]
-                    elif len(texts) and types.get(name) != pa.float64():
-                        types[name] = kind
-        return {name: types[name] for name in candidates if name in types}
+                    kinds[name] = [kind for kind in kinds[name] if _are_numbers(texts, kind)]
+        return {name: fitting[0] for name, fitting in kinds.items() if fitting and name in filled}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
-        """Rewrite numbers with a decimal point and without thousands separators."""
+        """Rewrite numbers with a decimal point and without thousands separators; dates such as 1.2.24 are none."""
+        decimal, thousands = self.options.get("decimal", "."), self.options.get("thousands")
         texts = pc.utf8_trim_whitespace(texts)
-        if thousands := self.options.get("thousands"):
-            texts = pc.replace_substring(texts, thousands, "")
-        return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
+        if thousands is not None:
+            mark, point = re.escape(thousands), re.escape(decimal)
+            grouped = f"^[+-]?[0-9]{{1,3}}({mark}[0-9]{{2,3}})*{mark}[0-9]{{3}}({point}[0-9]*)?$"
+            is_grouped = pc.match_substring_regex(texts, grouped)
+            texts = pc.if_else(is_grouped, pc.replace_substring(texts, thousands, ""), texts)
+        if decimal != ".":  # which is then no part of a number
+            texts = pc.replace_substring(texts, ".", "_")
+        return pc.replace_substring(texts, decimal, ".")
 
     def _header(self, file: Any) -> list[str]:
         return _named(next(self._records(file), (1, []))[1])

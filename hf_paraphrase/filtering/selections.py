@@ -7,7 +7,7 @@ missing ones. It returns which rows to keep, bool (rows,).
 The grammar of comparisons, with white space allowed between their parts:
 
     comparison = column operator number | number operator column | number operator column operator number
-                 | column equality text | column ["not"] "in" text {"," text}
+                 | column equality text | column ["not"] "in" ["("] text {"," text} [")"]
     operator   = "<=" | "<" | ">=" | ">" | equality
     equality   = "==" | "=" | "!="
     column     = a letter or "_", then letters, digits and "_"; or any name between backquotes (`my column`)
@@ -54,6 +54,7 @@ _TEXT_SELECTION = re.compile(
 )
 _ENTRY = r"""\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|[^,]+"""
 """An entry of a list of texts; a comma in quotes does not end it."""
+_BRACKETED = re.compile(r"""\s*[(\[]((?:"[^"]*"|'[^']*'|[^()\[\]])*)[)\]]\s*""")
 _QUOTED = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]]
 _COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
@@ -136,7 +137,9 @@ def _parse_text_selection(text: str) -> Selection:
     if match is None:
         remedy = "write for example overlap_1<=0.7, 5<=length<=30, 'language in en,fr' or '`my column`>3', in quotes, "
         raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}or a name: {', '.join(SELECTIONS)}")
-    texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, match["texts"])
+    bracketed = _BRACKETED.fullmatch(match["texts"])
+    listed = bracketed[1] if bracketed else match["texts"]
+    texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, listed)
     stripped = (_QUOTED.sub(r"\2", part.strip()) for part in texts)
     negated = match["operator"] == "!=" or match["not"] is not None
     return Selection(text.strip(), (match["column"].strip("`"),), texts=tuple(stripped), negated=negated)
@@ -206,7 +209,11 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     selection = _with_class_numbers(selection, table.schema)
     if selection.function is None and is_text(table.schema.field(columns[0]).type):
         return selection.mask(table.column(columns[0]).cast(pa.string()))
-    return selection.mask(*(_read_values(table, column) for column in columns))
+    values = [_read_values(table, column) for column in columns]
+    kind = table.schema.field(columns[0]).type
+    if selection.function is None and pa.types.is_floating(kind):  # 0.1 is another number in 32 bits than in 64
+        values = [np.asarray(values[0], kind.to_pandas_dtype())]
+    return selection.mask(*values)
 
 
 def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:

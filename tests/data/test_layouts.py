@@ -339,6 +339,7 @@ def test_numbers_are_converted_only_where_no_value_changes(tmp_path):
     columns = {
         "id": ["9007199254740993", "12345678901234567"], "code": ["0012", "7"], "long": ["12345678901234567890", "1"],
         "n": ["1.200", "3"], "price": ["-1.200,50", "3"], "x": ["+5", ",5"], "y": ["1,5E3", ""],
+        "day": ["1.2.24", "3.4.24"], "address": ["10.0.0.1", "10.0.0.2"], "version": ["1.2", "1.25"],
     }  # fmt: skip
     lines = [";".join(columns), *(";".join(values) for values in zip(*columns.values(), strict=True))]
     (tmp_path / "a.csv").write_text("\n".join(lines))
@@ -348,6 +349,13 @@ def test_numbers_are_converted_only_where_no_value_changes(tmp_path):
     }  # fmt: skip
     rows = open_rows(tmp_path / "a.csv", decimal=",", thousands=".")
     assert rows.read().to_pydict() == columns | converted and rows.schema.field("n").type == pa.int64()
+
+
+def test_numbers_of_a_column_are_checked_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.data.readers.BATCH_ROWS", 1)
+    (tmp_path / "a.csv").write_text("id;x;price\n1234567890123457;7;1.500\n1,5;2,5;2,5\n")
+    rows = open_rows(tmp_path / "a.csv", decimal=",").read().to_pydict()
+    assert rows == {"id": ["1234567890123457", "1,5"], "x": [7.0, 2.5], "price": ["1.500", "2,5"]}
 
 
 @pytest.mark.parametrize("marks", [("", None), ("ab", None), ("1", None), (",", ","), (None, "."), (None, "-")])
