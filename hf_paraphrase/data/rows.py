@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ from .schema import (
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
+_NOT_CAST = re.compile("dictionary|list_view|run_end_encoded")
+"""Types, also within others, that Arrow does not cast or, with list views, casts to other values."""
 
 
 class Rows:
@@ -182,6 +185,8 @@ class Rows:
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         return _cast(column.dictionary, kind).take(column.indices)
+    if _NOT_CAST.search(str(column.type)):
+        return pa.array(column.to_pylist(), kind)
     return column if column.type == kind or pa.types.is_null(kind) else column.cast(kind)
 
 
@@ -304,7 +309,7 @@ def _as_arrow(rows: Any) -> Any:
         return rows
     try:
         if hasattr(rows, "to_parquet") and hasattr(rows, "iloc"):  # a frame of pandas
-            return pa.Table.from_pandas(rows, preserve_index=False)
+            return pa.Table.from_pandas(rows, preserve_index=any(name is not None for name in rows.index.names))
         if hasattr(rows, "collect") and hasattr(rows, "sink_parquet"):  # a lazy frame of polars
             rows = rows.collect()
         if hasattr(rows, "__arrow_c_stream__"):
@@ -316,7 +321,7 @@ def _as_arrow(rows: Any) -> Any:
             raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
         names = list(dict.fromkeys(chain.from_iterable(listed)))
         return _table_of_columns({name: [row.get(name) for row in listed] for name in names})
-    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError) as error:
         problem = f"{type(rows).__name__} has no rows that can be read: {error}"
         remedy = "give a data folder, a Dataset, a DataFrame, or dictionaries such as {'sentence1': …, 'sentence2': …}"
         raise UsageError(problem, remedy=remedy) from error
