@@ -347,7 +347,9 @@ class JsonReader(FileReader):
                     types[name] = _common_type(types.get(name, pa.null()), values)
                     if name not in self._texts and str in (kinds := [*map(type, values)]):
                         self._texts[name] = f"{file}:{block[kinds.index(str)][0]}"
-        return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in types.items()])
+        # A column without values, or with an object without any key, which Parquet cannot hold, is text.
+        are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
+        return pa.schema([(name, pa.string() if are_text[name] else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(to_path(file), self.errors, self.encoding)

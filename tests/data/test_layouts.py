@@ -404,10 +404,17 @@ def test_of_configurations_without_a_default_one_is_chosen_by_its_name(tmp_path)
     with pytest.raises(ValueError, match="Config name is missing"):
         load_dataset(str(folder))
     for source in (folder, folder.as_uri()):
-        with pytest.raises(InputError, match=r"no configuration is the default; it has \['small', 'large'\]"):
-            DataFolder(source)
-    with pytest.raises(InputError, match="--subset of prepare pairs, which makes a folder of it"):
-        DataFolder(folder)
+        data = DataFolder(source)
+        assert data.splits == ["large.train", "small.held_out", "small.train"]
+        for name in data.splits:
+            subset, _, split = name.partition(".")
+            expected = load_dataset(str(folder), subset, split=split, cache_dir=str(tmp_path / "cache")).to_list()
+            assert data.table(name).to_pylist() == open_rows(source, name).read().to_pylist() == expected
+            assert open_rows(source, split, subset=subset).read().to_pylist() == expected
+        with pytest.raises(InputError, match=f"no split `train` .the splits are {', '.join(data.splits)}"):
+            open_rows(source)
+        with pytest.raises(InputError, match="nope"):
+            open_rows(source, subset="nope")
     columns = open_rows(folder, subset="large").columns
     settings = {"columns": f"sentence1={columns[0]},sentence2={columns[0]}", "output": tmp_path / "out"}
     made = prepare_pairs(dataset=str(folder), subset="large", **settings)
