@@ -164,7 +164,7 @@ def _join_layouts(layouts: Mapping[str, Layout]) -> Layout:
             problem = f"no configuration is the default, and they differ in format; it has {[*layouts]}"
             raise InputError(problem, remedy="choose with --subset of prepare pairs, which makes a folder of it")
         joined.files |= {f"{prefix}.{split}": files for split, files in layout.files.items()}
-        joined.class_names |= {prefix: names for names in layout.class_names.values()}
+        joined.class_names[prefix] = next(iter(layout.class_names.values()), {})
     return joined
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...artefacts.fsspec_path import to_path
 from ...errors import UsageError
 from ...messages import as_given, log
 from ...settings import is_given, setting
@@ -93,7 +94,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     @property
     def path(self) -> Path:
         """The raw file, or the name of the data set."""
-        return Path(getattr(self, self.kind))
+        return to_path(getattr(self, self.kind))
 
     @property
     def title(self) -> str:
