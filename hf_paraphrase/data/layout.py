@@ -421,6 +421,8 @@ def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None
         reason = sanitize_line(str(error.__cause__ or error) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
+        elif isinstance(error, KeyError):
+            reason = f"some rows have no column {reason}"
         remedy = "check its files, its card, --split and --subset"
         problem = f"load_dataset cannot open it: {reason}"
         if match := re.search(r"(?s)Config name is missing.*?(\[.*?\])", str(error)):

@@ -291,7 +291,9 @@ class _ObjectReader:
         schema = pa.schema([self.schema.field(name) for name in columns])
         with name_load_errors(self._name):
             stream = rows.select_columns(list(columns))
-            if rows.features is None:  # its blocks may have nulls where others have text
+            # Rows of Python objects may have nulls where others have text, which `datasets` does not join as Arrow.
+            has_arrow = getattr(getattr(rows, "_ex_iterable", rows), "iter_arrow", True) is not None
+            if rows.features is None or not has_arrow:
                 tables = map(self._table_of_columns, stream.iter(batch_size=batch_size))
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)

@@ -296,8 +296,43 @@ def test_dictionaries_whose_later_rows_have_more_keys_keep_them_and_nested_colum
     assert open_rows(rows).read().to_pylist() == [{"sentence1": "a", "more": None, "about": None}, rows[1]]
     vectors = pa.table({"v": pa.FixedSizeListArray.from_arrays(pa.array([1.0, 2.0, 3.0, 4.0]), 2)})
     assert open_rows(vectors).read() == vectors
-    with pytest.raises(UsageError, match="no rows that can be read"):
-        open_rows(3)
+    for wrong in (3, pd.DataFrame({"n": [2**70]})):
+        with pytest.raises(UsageError, match="no rows that can be read"):
+            open_rows(wrong)
+
+
+def test_types_within_types_come_out_of_a_data_folder_as_load_dataset_reads_it(tmp_path):
+    view, words = pa.array(["x", "y"], pa.string_view()), pa.array(["x", "y"])
+    columns = {
+        "struct": pa.StructArray.from_arrays([view, view.dictionary_encode()], ["a", "b"]),
+        "structs": pa.array([[{"a": "x"}], None], pa.list_(pa.struct([("a", pa.string_view())]))),
+        "categories": pa.ListArray.from_arrays([0, 1, 2], view.dictionary_encode()),
+        "map": pa.array([{"m": [("x", 1)]}] * 2, pa.struct([("m", pa.map_(pa.string(), pa.int64()))])),
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), words),
+        "list view": pa.array([["x"], ["x", "y"]], pa.list_view(pa.string())),
+        "period": pa.array(pd.period_range("2024-01", periods=2, freq="M")),
+    }
+    rows = pa.table({"sentence1": words, "sentence2": words, **columns})
+    made = filter(pairs=rows, output=tmp_path / "out", keep=["length>0"]).table().drop_columns("length").to_pylist()
+    expected = {name: column.to_pylist() for name, column in columns.items()}
+    expected |= {"map": [{"m": [{"key": "x", "value": 1}]}] * 2, "period": [648, 649]}
+    assert {name: [row[name] for row in made] for name in columns} == expected
+    assert load_dataset(str(tmp_path / "out"), split="train").remove_columns("length").to_list() == made
+    with pytest.raises(InputError, match="sparse_union<.*which Parquet does not have"):
+        open_rows(pa.table({"u": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}))
+
+
+def test_an_index_of_pandas_is_a_column_if_it_has_a_name():
+    frame = pd.DataFrame({"text": ["a", "b"], "id": ["007", "8"]})
+    assert open_rows(frame.set_index("id")[1:]).read().to_pylist() == [{"text": "b", "id": "8"}]
+    assert open_rows(frame[1:]).columns == ["text", "id"]
+
+
+def test_a_stream_with_features_may_have_missing_values():
+    rows = [{"sentence1": "a", "n": None}, {"sentence1": None, "n": 1}, {"sentence1": "c", "n": 2}]
+    features = Features({"sentence1": Value("string"), "n": Value("int32")})
+    stream = IterableDataset.from_generator(lambda: iter(rows), features=features)
+    assert open_rows(stream).read().to_pylist() == rows == list(stream)
 
 
 @pytest.mark.parametrize("as_rows", [list, lambda rows: IterableDataset.from_generator(lambda: iter(rows))])
@@ -315,6 +350,7 @@ def test_a_row_of_another_type_is_named_with_its_column(as_rows):
           for name, line in (("a.csv", "sep=;"), ("b.csv", "SEP=;"), ("c.csv", '"sep=;"'))),
         ("a.jsonl", f'{{"x": "007", "y": {LONG}}}\n{{"x": "{DAY}", "y": 1}}\n', {"x": ["007", DAY], "y": [LONG, "1"]}),
         ("a.jsonl", '{"x": true, "y": 1}\n{"x": false, "y": 2.5}\n', {"x": [True, False], "y": [1.0, 2.5]}),
+        ("a.jsonl", '{"x": {}, "y": {"z": {}}}\n', {"x": ["{}"], "y": ['{"z": {}}']}),
         ("a.json", '[{"x": 1,\n "y": [1]}, {"x": 2, "y": []}]', {"x": [1, 2], "y": [[1], []]}),
     ],
 )  # fmt: skip
@@ -363,6 +399,8 @@ def test_marks_that_no_number_can_have_are_refused(marks, tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1.5,2\n")
     with pytest.raises(UsageError, match=r"--(decimal|thousands)"):
         open_rows(tmp_path / "a.csv", decimal=marks[0], thousands=marks[1])
+    with pytest.raises(UsageError, match="are not for --tsv"):
+        prepare_pairs(tsv=tmp_path / "a.csv", decimal=",", output=tmp_path / "out")
 
 
 @pytest.mark.parametrize(("others", "is_refused"), [({"label": [0]}, True), ({"n": [1], "m": [0]}, True), ({}, False)])

@@ -127,6 +127,9 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
         """Check everything that can be checked before reading."""
         self._entries()
         check_split_name(self.split)
+        if (self.decimal or self.thousands) and self.kind in ("tsv", "jsonl", "parquet"):
+            remedy = "leave them out; a file with tabs and a header may be given as --csv"
+            raise UsageError(f"--decimal and --thousands are not for --{self.kind}", remedy=remedy)
         super().check()
 
     @cached_property
