@@ -61,8 +61,8 @@ class PredictionSettings(DeviceSettings):
     label_separator: str | None = setting("separator of several labels of a text [default: as in training]", None)
     threshold: float = setting("the minimum probability of a label, if a text may have several", 0.5, above=0, below=1)
     output: str = setting(
-        "output data folder, or a file that ends in .csv, .jsonl or .parquet: the rows with the columns prediction and, for "
-        "classes, probability"
+        "output data folder, or a file that ends in .csv, .jsonl or .parquet: the rows with the columns prediction "
+        "and, for classes, probability"
     )
     overwrite: bool = setting("replace existing predictions", False)
 

@@ -377,9 +377,7 @@ def reviews(tmp_path_factory):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_predictions_of_blank_texts_and_unknown_labels_are_written_to_files(
-    reviews, tmp_path, ending, caplog
-):
+def test_predictions_of_blank_texts_and_unknown_labels_are_written_to_files(reviews, tmp_path, ending, caplog):
     columns = {
         "review": ["lovely", None, "", "dreadful"],
         "opinion": ["01", "01", "other", None],

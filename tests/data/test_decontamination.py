@@ -212,7 +212,7 @@ def test_evaluation_sets_at_urls_are_read():
         fsspec.filesystem("memory").pipe(f"/sets/{name}", content)
     sets = load_fingerprints(["memory://sets/a.txt", "memory://sets/folder"]).sets
     assert {name: len(numbers) for name, numbers in sets.items()} == {"a.txt": 1, "memory://sets/folder": 1}
-    with pytest.raises(InputError, match="memory://sets/b.txt: no such file"):
+    with pytest.raises(InputError, match=r"memory://sets/b.txt: no such file"):
         load_fingerprints(["memory://sets/b.txt"])
 
 

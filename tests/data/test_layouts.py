@@ -318,7 +318,7 @@ def test_types_within_types_come_out_of_a_data_folder_as_load_dataset_reads_it(t
     expected |= {"map": [{"m": [{"key": "x", "value": 1}]}] * 2, "period": [648, 649]}
     assert {name: [row[name] for row in made] for name in columns} == expected
     assert load_dataset(str(tmp_path / "out"), split="train").remove_columns("length").to_list() == made
-    with pytest.raises(InputError, match="sparse_union<.*which Parquet does not have"):
+    with pytest.raises(InputError, match=r"sparse_union<.*which Parquet does not have"):
         open_rows(pa.table({"u": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}))
 
 
