@@ -209,7 +209,8 @@ def open_rows(
         source: A folder, a file, files of one format, a URL, or `owner/name` on the Hub, with the splits that
             `load_dataset` finds; a folder of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to
             them; a pandas or polars frame; an Arrow table; or dictionaries.
-        split: The name of the split; for None the only one, or `train`. Other splits are never read.
+        split: The name of the split, or `CONFIGURATION.SPLIT`; for None the only one, or `train`. Other splits are
+            never read.
         subset: The configuration of the card to open.
         roles: The new names of the two columns of pairs, found by their usual names; with () no column is renamed.
         lists: Whether text columns may hold lists of texts.
@@ -260,14 +261,7 @@ class _ObjectReader:
             first = next(self._rows.iter(batch_size=BATCH_ROWS), None)
         if first is None:
             raise InputError("there are no rows", path=self._name, remedy="give data with rows")
-        return self._table_of_columns(first).schema
-
-    def _table_of_columns(self, columns: Mapping[str, Any]) -> pa.Table:
-        try:
-            return _table_of_columns(columns)
-        except InputError as error:
-            error.path = self._name
-            raise
+        return _table_of_columns(first, self._name).schema
 
     def count(self) -> int:
         if hasattr(self._rows, "__len__"):
@@ -294,7 +288,7 @@ class _ObjectReader:
             # Rows of Python objects may have nulls where others have text, which `datasets` does not join as Arrow.
             has_arrow = getattr(getattr(rows, "_ex_iterable", rows), "iter_arrow", True) is not None
             if rows.features is None or not has_arrow:
-                tables = map(self._table_of_columns, stream.iter(batch_size=batch_size))
+                tables = (_table_of_columns(block, self._name) for block in stream.iter(batch_size=batch_size))
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
@@ -329,12 +323,12 @@ def _as_arrow(rows: Any) -> Any:
         raise UsageError(problem, remedy=remedy) from error
 
 
-def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
+def _table_of_columns(columns: Mapping[str, Any], source: str | None = None) -> pa.Table:
     arrays: dict[str, pa.Array] = {}
     for name, values in columns.items():
         try:
             arrays[name] = pa.array(values)
         except (pa.ArrowException, OverflowError) as error:
             problem = f"the column {name} has values of different types: {error}"
-            raise InputError(problem, remedy="give values of one type, or None") from error
+            raise InputError(problem, path=source, remedy="give values of one type, or None") from error
     return pa.table(arrays)

@@ -104,7 +104,7 @@ class Selection:
         kept = values == values  # not NaN
         for name, number in self.conditions:
             kept[kept] = _COMPARISONS[name](values[kept], number)
-        if not self.conditions:
+        if self.texts is not None:
             kept &= np.isin(values, np.array(self.numbers or [], values.dtype)) != self.negated
         return np.asarray(kept, bool)
 
@@ -122,14 +122,13 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         return _parse_text_selection(text)
-    conditions = []
-    if match["left"] is not None:
-        conditions.append((match["left_operator"].translate(_MIRROR), _to_number(match["left"])))
-    if match["right"] is not None:
-        conditions.append((match["right_operator"], _to_number(match["right"])))
-    operator = match["right_operator"] if match["left"] is None else None
-    texts = (match["right"],) if operator in ("=", "==", "!=") else None
-    return Selection(name, (match["column"].strip("`"),), tuple(conditions), texts, operator == "!=")
+    column = (match["column"].strip("`"),)
+    if match["left"] is None and match["right_operator"] in ("=", "==", "!="):
+        return Selection(name, column, texts=(match["right"],), negated=match["right_operator"] == "!=")
+    left, right = ((match[side], match[f"{side}_operator"]) for side in ("left", "right"))
+    conditions = [(left[1].translate(_MIRROR), _to_number(left[0]))] if left[0] is not None else []
+    conditions += [(right[1], _to_number(right[0]))] if right[0] is not None else []
+    return Selection(name, column, tuple(conditions))
 
 
 def _parse_text_selection(text: str) -> Selection:
@@ -183,7 +182,7 @@ def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
         wrong = next(text for text in selection.texts if text not in names)
         problem = f"--keep `{selection.text}`: the column {column} has no class `{wrong}`"
         raise UsageError(problem, remedy=choice_of(wrong, names))
-    return replace(selection, texts=numbers, conditions=())
+    return replace(selection, texts=numbers)
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
