@@ -15,7 +15,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -168,8 +168,9 @@ class ParquetReader(FileReader):
             with _open_parquet(file) as opened:
                 self._footers.append(opened.metadata)
                 schemas.append(opened.schema_arrow)
-            if not {*schemas[-1].names} <= {*schemas[0].names}:
-                self._refuse_columns(file, schemas[-1].names, schemas[0].names)
+            names, first = ([*_field_names(schema)] for schema in (schemas[-1], schemas[0]))
+            if not {*names} <= {*first}:  # a cast would drop the fields of objects
+                self._refuse_columns(file, names, first)
         return schemas[0]
 
     def count(self) -> int:
@@ -210,6 +211,16 @@ class ParquetReader(FileReader):
                     part = pa.record_batch(found, names=list(columns))
                     problem = f"a column has another type than in {self.files[0]}"
                     yield cast_rows(part, schema, file, problem, "write both files with the same types")
+
+
+def _field_names(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
+    """Name columns and, at any depth, the fields of objects in them."""
+    for field in fields:
+        is_item = prefix.endswith("[]")  # items have different names
+        name = prefix if is_item else f"{prefix}{field.name}"
+        yield name
+        nested = [field.type.field(index) for index in range(field.type.num_fields)]
+        yield from _field_names(nested, f"{name}." if pa.types.is_struct(field.type) else f"{name}[]")
 
 
 def cast_rows(rows: Any, schema: pa.Schema, path: Any, problem: str, remedy: str) -> Any:

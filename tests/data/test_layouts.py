@@ -403,16 +403,20 @@ def test_marks_that_no_number_can_have_are_refused(marks, tmp_path):
         prepare_pairs(tsv=tmp_path / "a.csv", decimal=",", output=tmp_path / "out")
 
 
-@pytest.mark.parametrize(("others", "is_refused"), [({"label": [0]}, True), ({"n": [1], "m": [0]}, True), ({}, False)])
+@pytest.mark.parametrize(
+    ("others", "is_refused"),
+    [({"label": [0]}, True), ({"n": [[{"x": 1}]], "m": [0]}, True), ({"n": [[{"x": 1, "y": 2}]]}, True), ({}, False)],
+)
 def test_files_with_more_or_fewer_columns_are_read_or_refused_as_by_load_dataset(others, is_refused, tmp_path):
     rows, folder, cache = {"sentence1": ["a"], "sentence2": ["b"]}, tmp_path / "set", str(tmp_path / "cache")
     folder.mkdir()
-    for file, columns in (("a.parquet", {**rows, "n": [1]}), ("b.parquet", {**others, **rows})):
+    for file, columns in (("a.parquet", {**rows, "n": [[{"x": 1}]]}), ("b.parquet", {**others, **rows})):
         pq.write_table(pa.table(columns), folder / file)
     if not is_refused:
         expected = load_dataset(str(folder), split="train", cache_dir=cache).to_list()
         assert open_rows(folder).read().to_pylist() == expected
-        assert [value for batch in open_rows(folder).batches(["n"]) for value in batch["n"].to_pylist()] == [1, None]
+        values = [value for batch in open_rows(folder).batches(["n"]) for value in batch["n"].to_pylist()]
+        assert values == [[{"x": 1}], None]
         return
     with pytest.raises(DatasetGenerationError):
         load_dataset(str(folder), cache_dir=cache)
