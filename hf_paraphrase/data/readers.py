@@ -32,8 +32,11 @@ from .text_blocks import LineErrors, StrictLines
 from .text_files import LONGEST_RECORD_LINES, all_lines, read_lines
 
 BATCH_ROWS = 10_000
-_WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
-_EXACT = r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_FORMS = {
+    pa.int64(): r"^(0|-?[1-9][0-9]{0,17})$",
+    pa.float64(): r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$",
+}
+"""The form of numbers that do not change when they are read as a type."""
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
 csv.field_size_limit(sys.maxsize)
@@ -274,8 +277,8 @@ class CsvReader(FileReader):
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
-        whole, real = [pa.int64()], [pa.float64()]
-        kinds = {name: whole * (name != "score") + real * (name != "label") for name in candidates}
+        only = {"score": [pa.float64()], "label": [pa.int64()]}
+        kinds = {name: only.get(name, [*_FORMS]) for name in candidates}
         filled: set[str] = set()
         for file in self.files if candidates else ():
             for batch in self._read(file, candidates, BATCH_ROWS):
@@ -283,7 +286,8 @@ class CsvReader(FileReader):
                     texts = batch.column(name).drop_null()
                     filled |= {name} if len(texts) else set()
                     texts = texts if name == "label" else self._plain_numbers(texts)
-                    kinds[name] = [kind for kind in kinds[name] if _are_numbers(texts, kind)]
+                    fits = {kind: pc.match_substring_regex(texts, _FORMS[kind]) for kind in kinds[name]}
+                    kinds[name] = [kind for kind in fits if pc.all(fits[kind], min_count=0).as_py()]
         return {name: fitting[0] for name, fitting in kinds.items() if fitting and name in filled}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
@@ -328,12 +332,6 @@ class CsvReader(FileReader):
                     texts = self._plain_numbers(texts).cast(kind)
                 arrays[name] = texts
             yield pa.record_batch({name: arrays[name] for name in columns})
-
-
-def _are_numbers(texts: pa.Array, kind: pa.DataType) -> bool:
-    """Return whether all texts are numbers of this type in their usual form."""
-    forms = pc.match_substring_regex(texts, _WHOLE if kind == pa.int64() else _EXACT)
-    return bool(pc.all(forms, min_count=0).as_py())
 
 
 def _named(header: list[str]) -> list[str]:
