@@ -20,7 +20,7 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, Value, load_dataset
 from datasets.exceptions import DatasetGenerationError
 
-from hf_paraphrase import filter, prepare_pairs
+from hf_paraphrase import filter, prepare_bitext, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.rows import open_rows
@@ -461,6 +461,16 @@ def test_of_configurations_without_a_default_one_is_chosen_by_its_name(tmp_path)
     settings = {"columns": f"sentence1={columns[0]},sentence2={columns[0]}", "output": tmp_path / "out"}
     made = prepare_pairs(dataset=str(folder), subset="large", **settings)
     assert made.table()["sentence1"].to_pylist() == open_rows(folder, subset="large").read()[columns[0]].to_pylist()
+
+
+def test_raw_files_at_urls_are_prepared(tmp_path):
+    texts = {"csv": "sentence1,sentence2\na,b\n", "tsv": "a\tb\n", "jsonl": '{"sentence1": "a", "sentence2": "b"}\n'}
+    for kind, text in texts.items():
+        fsspec.filesystem("memory").pipe(f"/raw/a.{kind}", text.encode())
+        made = prepare_pairs(**{kind: f"memory://raw/a.{kind}"}, output=tmp_path / kind)
+        assert made.table().to_pylist() == [{"sentence1": "a", "sentence2": "b"}]
+    bitext = prepare_bitext(tsv="memory://raw/a.tsv", source_lang="fr", target_lang="en", output=tmp_path / "bitext")
+    assert bitext.table()["target"].to_pylist() == ["b"]
 
 
 def test_maps_are_kept_as_lists_of_keys_and_values(tmp_path):
