@@ -76,6 +76,8 @@ def is_rows(value: Any) -> bool:
         return bool(value) and isinstance(value[0], Mapping) and not hasattr(value[0], "num_rows")
     if isinstance(value, Mapping):
         return bool(value) and all(is_rows(part) for part in value.values())
+    if hasattr(type(value), "to_frame"):  # one column, of pandas or polars
+        return False
     return any(hasattr(value, name) for name in ("to_parquet", "with_format", "__arrow_c_stream__", "sink_parquet"))
 
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from .errors import HfParaphraseError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
 from .inputs import copied_inputs
-from .messages import as_given, warn_renamed, without_secrets
+from .messages import as_given, sanitize_line, warn_renamed, without_secrets
 from .registry import BUILTINS
 
 P = ParamSpec("P")
@@ -248,7 +248,8 @@ def check_type(name: str, value: Any, hint: Any) -> None:
     """Refuse a value that does not have the type of its field, a hint of `typing.get_type_hints`."""
     if not _fits(value, hint):
         wanted = inspect.formatannotation(hint)
-        raise UsageError(f"{name} is {value!r}, of another type than {wanted}", remedy="give one of that type")
+        shown = sanitize_line(repr(value), 80)
+        raise UsageError(f"{name} is {shown}, of another type than {wanted}", remedy="give one of that type")
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ..artefacts.artefact import Artefact, Card, output_file
-from ..artefacts.files import atomic_write_text, dump_json
+from ..artefacts.files import atomic_write, atomic_write_text, dump_json
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..data.folder import DataFolder, write_split
@@ -26,7 +27,7 @@ from ..training.devices import DeviceSettings
 from .labelled_texts import LabelledTexts, read_labelled
 from .scores import compare_classes, compare_scores, format_scores
 
-_FILES = (".csv", ".jsonl")
+_FILES = (".csv", ".jsonl", ".parquet")
 
 
 @dataclass(kw_only=True)
@@ -58,8 +59,8 @@ class PredictionSettings(DeviceSettings):
     label_separator: str | None = setting("separator of several labels of a text [default: as in training]", None)
     threshold: float = setting("the minimum probability of a label, if a text may have several", 0.5, above=0, below=1)
     output: str = setting(
-        "output data folder, or a file that ends in .csv or .jsonl: the rows with the columns prediction and, for "
-        "classes, probability"
+        "output data folder, or a file that ends in .csv, .jsonl or .parquet: the rows with the columns prediction "
+        "and, for classes, probability"
     )
     overwrite: bool = setting("replace existing predictions", False)
 
@@ -95,7 +96,11 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 
 def _write_file(path: Path, table: pa.Table) -> None:
-    """Write a table as JSON lines, or as CSV with lists in JSON."""
+    """Write a table as Parquet, as JSON lines, or as CSV with lists in JSON."""
+    if path.suffix == ".parquet":
+        with atomic_write(path) as temporary:
+            pq.write_table(table, temporary)
+        return
     if path.suffix == ".jsonl":
         atomic_write_text(path, (dump_json(row) + "\n" for row in table.to_pylist()))
         return

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from ..artefacts.artefact import output_file
 from ..artefacts.files import atomic_write
+from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import InputError, UsageError
 from ..inputs import OBJECTS, dataset_of
 from ..messages import as_given, log
@@ -38,8 +39,9 @@ LIST_HEADER = f"{_HEADER}{VERSION}"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(
-    r"(_|00-readme|readme|licen[cs]e|copying|provenance|config|state\.json|dataset_(info|dict)\.json)", re.IGNORECASE
+    r"(00-readme|readme|licen[cs]e|copying|provenance|config|state\.json|dataset_(info|dict)\.json)", re.IGNORECASE
 )
+_DATA = {".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather"}
 _TABLES = ("parquet", "arrow")
 
 
@@ -164,8 +166,8 @@ def load_fingerprints(
         matchers.append(MATCHERS["similarity"](similarity, encoder))
     read = Fingerprints({}, matchers)
     for given in paths:
-        path, name = Path(given), os.fspath(given)
-        if name in OBJECTS or dataset_of(given) is not None:
+        path, name = to_path(given), os.fspath(given)
+        if name in OBJECTS or dataset_of(name) is not None or (isinstance(path, FsspecPath) and path.is_dir()):
             splits = [open_rows(name, split, roles=()) for split in DataFolder(name).splits]
             count = _add(read, as_given(name), chain.from_iterable(map(_texts_of, splits)))
         elif not path.exists():
@@ -189,7 +191,9 @@ def _files_in(root: Path) -> Iterator[tuple[str, Path]]:
         inner = path.relative_to(root)
         is_shard = path.suffix == ".parquet" and path.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        if any(map(_NOT_DATA.match, inner.parts)) or plain_suffix(path) in _NOT_SENTENCES or not _is_text(path):
+        is_hidden = any(part.startswith("_") for part in inner.parts)
+        is_about = _NOT_DATA.match(path.name) and plain_suffix(path) not in _DATA
+        if is_hidden or is_about or plain_suffix(path) in _NOT_SENTENCES or not _is_text(path):
             unread.append(name)
             continue
         if is_shard:
@@ -222,6 +226,8 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
         kind = f"fingerprints of version {version}, which match the same words only,"
         log(f"{name}: {len(numbers):,} {kind} to keep out")
         return len(numbers)
+    if header:
+        raise InputError("a damaged list of fingerprints", path=path, remedy="copy it again, or make it again")
     return _add(read, name, _sentences_of(path, raw))
 
 

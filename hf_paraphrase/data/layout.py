@@ -84,7 +84,7 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
         return _hub_layout(dataset, subset)
     path = to_path(source)
     if isinstance(path, FsspecPath):
-        return _remote_layout(path)
+        return _remote_layout(path, subset)
     if path.is_file() and kind_of_rows(path) == "arrow":
         import datasets
 
@@ -136,6 +136,13 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
             if not type(error).__module__.startswith("datasets") or _states_files(path):
                 raise
             layout = Layout()
+        except ValueError as error:
+            if "Config name is missing" not in str(error):
+                raise
+            import datasets
+
+            names = datasets.get_dataset_config_names(str(path.resolve()))
+            layout = _join_layouts({name: _resolved_layout(str(path.resolve()), name) for name in names})
     files = {
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
     }
@@ -144,6 +151,21 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
         raise InputError(_NO_FILES, path=path, remedy=remedy)
     return layout
+
+
+def _join_layouts(layouts: Mapping[str, Layout]) -> Layout:
+    """Join configurations of which none is the default; their splits are called `CONFIGURATION.SPLIT`."""
+    joined = Layout()
+    joined.kind, joined.options = next((layout.kind, layout.options) for layout in layouts.values())
+    for name, layout in layouts.items():
+        prefix = re.sub(r"\W", "_", name)  # as in the name of a split
+        is_alike = not layout.objects and (layout.kind, layout.options) == (joined.kind, joined.options)
+        if not is_alike or prefix in joined.class_names:
+            problem = f"no configuration is the default, and they differ in format; it has {[*layouts]}"
+            raise InputError(problem, remedy="choose with --subset of prepare pairs, which makes a folder of it")
+        joined.files |= {f"{prefix}.{split}": files for split, files in layout.files.items()}
+        joined.class_names[prefix] = next(iter(layout.class_names.values()), {})
+    return joined
 
 
 def _own_shards(path: Path) -> Layout | None:
@@ -342,32 +364,37 @@ class HubFile(os.PathLike[str]):
         return self._url
 
 
-def _remote_layout(path: FsspecPath) -> Layout:
+def _remote_layout(path: FsspecPath, subset: str | None) -> Layout:
     """Find the splits of a folder or file at a URL."""
-    from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
-
     if path.is_file():
         return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
     if not path.exists():
         raise InputError("no such file or data folder", path=path, remedy="check the URL")
-    # `datasets` lists no files through the caches of fsspec (`simplecache::s3://bucket/folder`).
-    url = os.fspath(path).rstrip("/")
-    caches = "".join(re.findall(r"(?:simple|file|block)cache::", url))
-    url = url.removeprefix(caches)
     with name_load_errors(path):
         head: dict[str, Any] = {}
         if (card := path / "README.md").is_file():
             with card.open("rb") as stream:
                 head, _ = split_card(stream.read().decode("utf-8-sig"))
-        configs = head.get("configs") or []
-        marked = [config for config in configs if config.get("default") or config.get("config_name") == "default"]
-        default, *others = marked or configs or [{}]
-        if others:
-            problem = f"no configuration is the default; it has {[config.get('config_name') for config in configs]}"
-            raise InputError(problem, path=path, remedy="give the URL of the files or the folder of one")
-        patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
-        class_names = _class_names_of_card(head).get(default.get("config_name", "default"), {})
-        resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
+        configs = {config.get("config_name", "default"): config for config in head.get("configs") or [{}]}
+        defaults = [name for name, config in configs.items() if config.get("default") or name == "default"]
+        if subset is not None and subset not in configs:
+            raise InputError(f"no configuration `{subset}`", path=path, remedy=f"it has {[*configs]}")
+        chosen = [subset] if subset is not None else defaults[:1] or [*configs]
+        all_names = _class_names_of_card(head)
+        layouts = {name: _remote_files(path, configs[name], all_names.get(name, {})) for name in chosen}
+        return layouts[chosen[0]] if len(chosen) == 1 else _join_layouts(layouts)
+
+
+def _remote_files(path: FsspecPath, config: Mapping[str, Any], class_names: dict[str, list[str]]) -> Layout:
+    """Find the files of a configuration in a folder at a URL."""
+    from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
+
+    # `datasets` lists no files through the caches of fsspec (`simplecache::s3://bucket/folder`).
+    url = os.fspath(path).rstrip("/")
+    caches = "".join(re.findall(r"(?:simple|file|block)cache::", url))
+    url = f"{url.removeprefix(caches)}/{config.get('data_dir', '')}".rstrip("/")
+    patterns = sanitize_patterns(config["data_files"]) if "data_files" in config else None
+    resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
     files: dict[str, dict[str, list[Any]]] = {}
     for split, listed in resolved.items():
         for file in map(str, listed):
@@ -387,15 +414,18 @@ def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None
     """Turn any error of `datasets` into an `InputError` that names the data set."""
     try:
         yield
-    except HfParaphraseError:
+    except HfParaphraseError as error:
+        error.path = error.path or os.fspath(name)
         raise
     except Exception as error:  # of several libraries
         reason = sanitize_line(str(error.__cause__ or error) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
+        elif isinstance(error, KeyError):
+            reason = f"some rows have no column {reason}"
         remedy = "check its files, its card, --split and --subset"
         problem = f"load_dataset cannot open it: {reason}"
         if match := re.search(r"(?s)Config name is missing.*?(\[.*?\])", str(error)):
             problem = f"no configuration is the default; it has {sanitize_line(match[1], 300)}"
-            remedy = "name one: owner/name/CONFIG on the Hub, or --subset of prepare pairs, which makes a folder of it"
+            remedy = f"name one: {name}/CONFIG"
         raise InputError(problem, path=name, remedy=remedy) from error

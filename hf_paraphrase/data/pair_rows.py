@@ -104,6 +104,9 @@ class PairLabels:
     def try_read(self, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
         """Read labels, and return which rows have a readable label or none at all: (rows,), bool."""
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        if pa.types.is_nested(values.type):
+            problem = f"the column {self.column} is of type {values.type}, not of labels"
+            raise InputError(problem, path=self._path, remedy="give one label per pair, such as 1 or 0")
         distinct = values.unique()
         meanings = [self._meaning(value) for value in distinct.to_pylist()]
         are_missing = [is_missing(value, self._names) for value in distinct.to_pylist()]

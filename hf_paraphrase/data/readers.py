@@ -15,7 +15,7 @@ import re
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -32,8 +32,11 @@ from .text_blocks import LineErrors, StrictLines
 from .text_files import LONGEST_RECORD_LINES, all_lines, read_lines
 
 BATCH_ROWS = 10_000
-_WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
-_EXACT = r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_FORMS = {
+    pa.int64(): r"^(0|-?[1-9][0-9]{0,17})$",
+    pa.float64(): r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$",
+}
+"""The form of numbers that do not change when they are read as a type."""
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
 csv.field_size_limit(sys.maxsize)
@@ -168,8 +171,9 @@ class ParquetReader(FileReader):
             with _open_parquet(file) as opened:
                 self._footers.append(opened.metadata)
                 schemas.append(opened.schema_arrow)
-            if not {*schemas[-1].names} <= {*schemas[0].names}:
-                self._refuse_columns(file, schemas[-1].names, schemas[0].names)
+            names, first = ([*_field_names(schema)] for schema in (schemas[-1], schemas[0]))
+            if not {*names} <= {*first}:  # a cast would drop the fields of objects
+                self._refuse_columns(file, names, first)
         return schemas[0]
 
     def count(self) -> int:
@@ -210,6 +214,16 @@ class ParquetReader(FileReader):
                     part = pa.record_batch(found, names=list(columns))
                     problem = f"a column has another type than in {self.files[0]}"
                     yield cast_rows(part, schema, file, problem, "write both files with the same types")
+
+
+def _field_names(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
+    """Name columns and, at any depth, the fields of objects in them."""
+    for field in fields:
+        is_item = prefix.endswith("[]")  # items have different names
+        name = prefix if is_item else f"{prefix}{field.name}"
+        yield name
+        nested = [field.type.field(index) for index in range(field.type.num_fields)]
+        yield from _field_names(nested, f"{name}." if pa.types.is_struct(field.type) else f"{name}[]")
 
 
 def cast_rows(rows: Any, schema: pa.Schema, path: Any, problem: str, remedy: str) -> Any:
@@ -263,26 +277,31 @@ class CsvReader(FileReader):
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
         """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
-        types: dict[str, pa.DataType] = {}
+        only = {"score": [pa.float64()], "label": [pa.int64()]}
+        kinds = {name: only.get(name, [*_FORMS]) for name in candidates}
+        filled: set[str] = set()
         for file in self.files if candidates else ():
             for batch in self._read(file, candidates, BATCH_ROWS):
-                for name in candidates:
+                for name in filter(kinds.get, candidates):
                     texts = batch.column(name).drop_null()
+                    filled |= {name} if len(texts) else set()
                     texts = texts if name == "label" else self._plain_numbers(texts)
-                    kinds = [pa.int64()] * (name != "score") + [pa.float64()] * (name != "label")
-                    kind = next((kind for kind in kinds if _are_numbers(texts, kind)), None)
-                    if kind is None:
-                        candidates = [other for other in candidates if other != name]
-                    elif len(texts) and types.get(name) != pa.float64():
-                        types[name] = kind
-        return {name: types[name] for name in candidates if name in types}
+                    fits = {kind: pc.match_substring_regex(texts, _FORMS[kind]) for kind in kinds[name]}
+                    kinds[name] = [kind for kind in fits if pc.all(fits[kind], min_count=0).as_py()]
+        return {name: fitting[0] for name, fitting in kinds.items() if fitting and name in filled}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
-        """Rewrite numbers with a decimal point and without thousands separators."""
+        """Rewrite numbers with a decimal point and without thousands separators; dates such as 1.2.24 are none."""
+        decimal, thousands = self.options.get("decimal", "."), self.options.get("thousands")
         texts = pc.utf8_trim_whitespace(texts)
-        if thousands := self.options.get("thousands"):
-            texts = pc.replace_substring(texts, thousands, "")
-        return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
+        if thousands is not None:
+            mark, point = re.escape(thousands), re.escape(decimal)
+            grouped = f"^[+-]?[0-9]{{1,3}}({mark}[0-9]{{2,3}})*{mark}[0-9]{{3}}({point}[0-9]*)?$"
+            is_grouped = pc.match_substring_regex(texts, grouped)
+            texts = pc.if_else(is_grouped, pc.replace_substring(texts, thousands, ""), texts)
+        if decimal != ".":  # which is then no part of a number
+            texts = pc.replace_substring(texts, ".", "_")
+        return pc.replace_substring(texts, decimal, ".")
 
     def _header(self, file: Any) -> list[str]:
         return _named(next(self._records(file), (1, []))[1])
@@ -315,12 +334,6 @@ class CsvReader(FileReader):
             yield pa.record_batch({name: arrays[name] for name in columns})
 
 
-def _are_numbers(texts: pa.Array, kind: pa.DataType) -> bool:
-    """Return whether all texts are numbers of this type in their usual form."""
-    forms = pc.match_substring_regex(texts, _WHOLE if kind == pa.int64() else _EXACT)
-    return bool(pc.all(forms, min_count=0).as_py())
-
-
 def _named(header: list[str]) -> list[str]:
     """Name unnamed columns, such as the index that pandas writes, as pandas and `datasets` do."""
     return [name or f"Unnamed: {position}" for position, name in enumerate(header)]
@@ -343,7 +356,9 @@ class JsonReader(FileReader):
                     types[name] = _common_type(types.get(name, pa.null()), values)
                     if name not in self._texts and str in (kinds := [*map(type, values)]):
                         self._texts[name] = f"{file}:{block[kinds.index(str)][0]}"
-        return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in types.items()])
+        # A column without values, or with an object without any key, which Parquet cannot hold, is text.
+        are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
+        return pa.schema([(name, pa.string() if are_text[name] else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(to_path(file), self.errors, self.encoding)

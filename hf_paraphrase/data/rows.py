@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ from .schema import (
 from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
+_NOT_CAST = re.compile("dictionary|list_view|run_end_encoded")
+"""Types, also within others, that Arrow does not cast or, with list views, casts to other values."""
 
 
 class Rows:
@@ -182,6 +185,8 @@ class Rows:
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         return _cast(column.dictionary, kind).take(column.indices)
+    if _NOT_CAST.search(str(column.type)):
+        return pa.array(column.to_pylist(), kind)
     return column if column.type == kind or pa.types.is_null(kind) else column.cast(kind)
 
 
@@ -204,7 +209,8 @@ def open_rows(
         source: A folder, a file, files of one format, a URL, or `owner/name` on the Hub, with the splits that
             `load_dataset` finds; a folder of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to
             them; a pandas or polars frame; an Arrow table; or dictionaries.
-        split: The name of the split; for None the only one, or `train`. Other splits are never read.
+        split: The name of the split, or `CONFIGURATION.SPLIT`; for None the only one, or `train`. Other splits are
+            never read.
         subset: The configuration of the card to open.
         roles: The new names of the two columns of pairs, found by their usual names; with () no column is renamed.
         lists: Whether text columns may hold lists of texts.
@@ -255,14 +261,7 @@ class _ObjectReader:
             first = next(self._rows.iter(batch_size=BATCH_ROWS), None)
         if first is None:
             raise InputError("there are no rows", path=self._name, remedy="give data with rows")
-        return self._table_of_columns(first).schema
-
-    def _table_of_columns(self, columns: Mapping[str, Any]) -> pa.Table:
-        try:
-            return _table_of_columns(columns)
-        except InputError as error:
-            error.path = self._name
-            raise
+        return _table_of_columns(first, self._name).schema
 
     def count(self) -> int:
         if hasattr(self._rows, "__len__"):
@@ -286,8 +285,10 @@ class _ObjectReader:
         schema = pa.schema([self.schema.field(name) for name in columns])
         with name_load_errors(self._name):
             stream = rows.select_columns(list(columns))
-            if rows.features is None:  # its blocks may have nulls where others have text
-                tables = map(self._table_of_columns, stream.iter(batch_size=batch_size))
+            # Rows of Python objects may have nulls where others have text, which `datasets` does not join as Arrow.
+            has_arrow = getattr(getattr(rows, "_ex_iterable", rows), "iter_arrow", True) is not None
+            if rows.features is None or not has_arrow:
+                tables = (_table_of_columns(block, self._name) for block in stream.iter(batch_size=batch_size))
             else:
                 tables = stream.with_format("arrow").iter(batch_size=batch_size)
             for table in tables:
@@ -304,7 +305,7 @@ def _as_arrow(rows: Any) -> Any:
         return rows
     try:
         if hasattr(rows, "to_parquet") and hasattr(rows, "iloc"):  # a frame of pandas
-            return pa.Table.from_pandas(rows, preserve_index=False)
+            return pa.Table.from_pandas(rows, preserve_index=any(name is not None for name in rows.index.names))
         if hasattr(rows, "collect") and hasattr(rows, "sink_parquet"):  # a lazy frame of polars
             rows = rows.collect()
         if hasattr(rows, "__arrow_c_stream__"):
@@ -316,18 +317,18 @@ def _as_arrow(rows: Any) -> Any:
             raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
         names = list(dict.fromkeys(chain.from_iterable(listed)))
         return _table_of_columns({name: [row.get(name) for row in listed] for name in names})
-    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError) as error:
         problem = f"{type(rows).__name__} has no rows that can be read: {error}"
         remedy = "give a data folder, a Dataset, a DataFrame, or dictionaries such as {'sentence1': …, 'sentence2': …}"
         raise UsageError(problem, remedy=remedy) from error
 
 
-def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
+def _table_of_columns(columns: Mapping[str, Any], source: str | None = None) -> pa.Table:
     arrays: dict[str, pa.Array] = {}
     for name, values in columns.items():
         try:
             arrays[name] = pa.array(values)
         except (pa.ArrowException, OverflowError) as error:
             problem = f"the column {name} has values of different types: {error}"
-            raise InputError(problem, remedy="give values of one type, or None") from error
+            raise InputError(problem, path=source, remedy="give values of one type, or None") from error
     return pa.table(arrays)

@@ -110,15 +110,25 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Replace dictionaries, string variants and maps by plain types, which every kernel and writer supports."""
-    if pa.types.is_dictionary(kind):
+    """Replace dictionaries, string variants, maps and most extensions by types that `datasets` and Parquet have.
+
+    Raises:
+        InputError: There is no such type.
+    """
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if is_text(kind):
         return pa.string()
-    if is_list(kind) or pa.types.is_list_view(kind):
+    if is_list(kind) or pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
         return pa.list_(plain_type(kind.value_type), getattr(kind, "list_size", -1))
-    if pa.types.is_map(kind):  # `datasets` has no maps
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(plain_type(field.type)) for field in kind])
+    if pa.types.is_map(kind):
         return pa.list_(pa.struct([("key", plain_type(kind.key_type)), ("value", plain_type(kind.item_type))]))
+    if isinstance(kind, pa.BaseExtensionType) and not kind.extension_name.startswith(("datasets", "arrow.json")):
+        return plain_type(kind.storage_type)
+    if pa.types.is_union(kind) or pa.types.is_interval(kind):
+        raise InputError(f"a column is of type {kind}, which Parquet does not have", remedy="convert or remove it")
     return pa.binary() if pa.types.is_binary_view(kind) else kind
 
 

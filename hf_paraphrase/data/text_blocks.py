@@ -39,6 +39,7 @@ _RECORDS = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".arrow": "arrow",
+    ".feather": "arrow",
 }
 """The formats of files whose lines are not sentences, by suffix; tab-separated values with a header are CSV."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"

@@ -174,9 +174,7 @@ def _open(source: Any, settings: DeduplicateSettings) -> Rows:
     path = source[0] if isinstance(source, list) and len(source) == 1 else source
     if isinstance(path, str | Path) and (Path(path) / MANIFEST_FILE).is_file():
         return open_rows(SearchIndex(path).sentences.select(["sentence"]), roles=())
-    is_file = isinstance(path, str | Path | list)
-    options = settings.format_options() if is_file else {}
-    return open_rows(source, settings.split, subset=settings.subset, roles=(), **options)
+    return open_rows(source, settings.split, subset=settings.subset, roles=(), **settings.format_options())
 
 
 def _as_dataset(rows: Rows, mask: NDArray[np.bool_]) -> datasets.Dataset:

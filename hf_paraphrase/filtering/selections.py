@@ -7,7 +7,7 @@ missing ones. It returns which rows to keep, bool (rows,).
 The grammar of comparisons, with white space allowed between their parts:
 
     comparison = column operator number | number operator column | number operator column operator number
-                 | column equality text | column ["not"] "in" text {"," text}
+                 | column equality text | column ["not"] "in" ["("] text {"," text} [")"]
     operator   = "<=" | "<" | ">=" | ">" | equality
     equality   = "==" | "=" | "!="
     column     = a letter or "_", then letters, digits and "_"; or any name between backquotes (`my column`)
@@ -54,6 +54,7 @@ _TEXT_SELECTION = re.compile(
 )
 _ENTRY = r"""\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|[^,]+"""
 """An entry of a list of texts; a comma in quotes does not end it."""
+_BRACKETED = re.compile(r"""\s*[(\[]((?:"[^"]*"|'[^']*'|[^()\[\]])*)[)\]]\s*""")
 _QUOTED = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]]
 _COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
@@ -103,7 +104,7 @@ class Selection:
         kept = values == values  # not NaN
         for name, number in self.conditions:
             kept[kept] = _COMPARISONS[name](values[kept], number)
-        if not self.conditions:
+        if self.texts is not None:
             kept &= np.isin(values, np.array(self.numbers or [], values.dtype)) != self.negated
         return np.asarray(kept, bool)
 
@@ -121,14 +122,13 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         return _parse_text_selection(text)
-    conditions = []
-    if match["left"] is not None:
-        conditions.append((match["left_operator"].translate(_MIRROR), _to_number(match["left"])))
-    if match["right"] is not None:
-        conditions.append((match["right_operator"], _to_number(match["right"])))
-    operator = match["right_operator"] if match["left"] is None else None
-    texts = (match["right"],) if operator in ("=", "==", "!=") else None
-    return Selection(name, (match["column"].strip("`"),), tuple(conditions), texts, operator == "!=")
+    column = (match["column"].strip("`"),)
+    if match["left"] is None and match["right_operator"] in ("=", "==", "!="):
+        return Selection(name, column, texts=(match["right"],), negated=match["right_operator"] == "!=")
+    left, right = ((match[side], match[f"{side}_operator"]) for side in ("left", "right"))
+    conditions = [(left[1].translate(_MIRROR), _to_number(left[0]))] if left[0] is not None else []
+    conditions += [(right[1], _to_number(right[0]))] if right[0] is not None else []
+    return Selection(name, column, tuple(conditions))
 
 
 def _parse_text_selection(text: str) -> Selection:
@@ -136,7 +136,9 @@ def _parse_text_selection(text: str) -> Selection:
     if match is None:
         remedy = "write for example overlap_1<=0.7, 5<=length<=30, 'language in en,fr' or '`my column`>3', in quotes, "
         raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}or a name: {', '.join(SELECTIONS)}")
-    texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, match["texts"])
+    bracketed = _BRACKETED.fullmatch(match["texts"])
+    listed = bracketed[1] if bracketed else match["texts"]
+    texts = [match["texts"]] if match["operator"] else re.findall(_ENTRY, listed)
     stripped = (_QUOTED.sub(r"\2", part.strip()) for part in texts)
     negated = match["operator"] == "!=" or match["not"] is not None
     return Selection(text.strip(), (match["column"].strip("`"),), texts=tuple(stripped), negated=negated)
@@ -180,7 +182,7 @@ def _with_class_numbers(selection: Selection, schema: pa.Schema) -> Selection:
         wrong = next(text for text in selection.texts if text not in names)
         problem = f"--keep `{selection.text}`: the column {column} has no class `{wrong}`"
         raise UsageError(problem, remedy=choice_of(wrong, names))
-    return replace(selection, texts=numbers, conditions=())
+    return replace(selection, texts=numbers)
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
@@ -206,7 +208,11 @@ def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     selection = _with_class_numbers(selection, table.schema)
     if selection.function is None and is_text(table.schema.field(columns[0]).type):
         return selection.mask(table.column(columns[0]).cast(pa.string()))
-    return selection.mask(*(_read_values(table, column) for column in columns))
+    values = [_read_values(table, column) for column in columns]
+    kind = table.schema.field(columns[0]).type
+    if selection.function is None and pa.types.is_floating(kind):  # 0.1 is another number in 32 bits than in 64
+        values = [np.asarray(values[0], kind.to_pandas_dtype())]
+    return selection.mask(*values)
 
 
 def _read_values(table: pa.Table, column: str) -> np.ndarray | list[str]:

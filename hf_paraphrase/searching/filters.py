@@ -179,7 +179,7 @@ def _compare(column: pa.ChunkedArray, name: str, operator: str, value: str, *, i
 
 
 def _compare_numbers(column: pa.ChunkedArray, operator: str, value: str) -> NDArray[np.bool_]:
-    """Compare integers exactly, because floats of 64 bits do not represent all of them."""
+    """Compare integers exactly, and floats with the number as their type has it."""
     compare = _OPERATORS[operator]
     if pa.types.is_integer(column.type) and _WHOLE.fullmatch(value):
         try:
@@ -187,8 +187,9 @@ def _compare_numbers(column: pa.ChunkedArray, operator: str, value: str) -> NDAr
         except (pa.ArrowInvalid, OverflowError):  # all values of the type are on one side of the number
             passes = operator == "!=" or operator[0] == (">" if value.startswith("-") else "<")
             return np.asarray(column.is_valid().to_numpy(), bool) & passes
+    to_type = column.type.to_pandas_dtype() if pa.types.is_floating(column.type) else float
     numbers = column.cast(pa.float64(), safe=False)
-    return _mask(pc.and_(compare(numbers, float(value)), pc.invert(pc.is_nan(numbers))))
+    return _mask(pc.and_(compare(numbers, float(to_type(value))), pc.invert(pc.is_nan(numbers))))
 
 
 def _mask(passes: pa.ChunkedArray) -> NDArray[np.bool_]:

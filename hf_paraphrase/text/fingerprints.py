@@ -139,7 +139,9 @@ class Fingerprints:
         return int(has_one.sum())
 
     def add_fingerprints(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
-        """Add a set of fingerprints."""
+        """Add a set of fingerprints; sets of one name are joined unless their versions differ."""
+        if self.versions.get(name, version) != version:
+            name = f"{name} (version {version})"
         self.sets[name] = np.unique(np.concatenate([self.sets.get(name, np.empty(0, np.uint64)), numbers]))
         self.versions[name] = version
 

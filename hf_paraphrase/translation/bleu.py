@@ -17,6 +17,7 @@ METRICS = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
 """The keys of the scores, and their names in tables."""
 _NO_SPACES = ("th", "lo", "km", "my", "bo", "dz")
 """Languages without spaces between words and without a tokenizer of sacrebleu."""
+_CHINESE = ("zh", "cmn", "yue", "wuu", "lzh", "nan", "hak", "gan", "hsn", "cdo")
 _MECAB = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
 """The tokenizers that need a package, and the module of the package."""
 
@@ -29,7 +30,7 @@ def bleu_tokenizer(language: str | None) -> str:
         return name if importlib.util.find_spec(module) else "char"
     if primary in _NO_SPACES:
         return "char"
-    return "zh" if primary in {"zh", "yue", "wuu", "lzh", "cmn"} else "13a"
+    return "zh" if primary in _CHINESE else "13a"
 
 
 def corpus_scores(

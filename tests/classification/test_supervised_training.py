@@ -8,6 +8,7 @@ from datetime import date
 from functools import partial
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from datasets import ClassLabel, Dataset, Features, Value
@@ -375,10 +376,8 @@ def reviews(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_json_lines(
-    reviews, tmp_path, ending, caplog
-):
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_predictions_of_blank_texts_and_unknown_labels_are_written_to_files(reviews, tmp_path, ending, caplog):
     columns = {
         "review": ["lovely", None, "", "dreadful"],
         "opinion": ["01", "01", "other", None],
@@ -393,6 +392,9 @@ def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_js
     if ending == "csv":
         found = list(csv.DictReader(output.read_text().splitlines()))
         assert [row["n"] for row in found] == ['["2024-01-31"]', "[]", "[null]", "[]"]
+    elif ending == "parquet":
+        found = pl.read_parquet(output).to_dicts()
+        assert [row["n"] for row in found] == columns["n"]
     else:
         found = [json.loads(line) for line in output.read_text().splitlines()]
         assert [row["weight"] for row in found] == [0.5, None, None, None]

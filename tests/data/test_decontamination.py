@@ -9,8 +9,10 @@ import re
 import unicodedata
 from itertools import takewhile
 
+import fsspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from datasets import Dataset, DatasetDict
@@ -157,6 +159,10 @@ def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, ca
     texts = [hindi, "वह दिन में काम करती है", plain(1).upper(), plain(2)]
     assert old_list.match([texts])[0].tolist() == [True, True, True, False]
     assert new_list.match([texts])[0].tolist() == [True, False, False, True]
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / path.name).write_bytes(gzip.compress((tmp_path / "new.txt").read_bytes()))
+    for lists in ([path, tmp_path / "new" / path.name], [tmp_path / "new" / path.name, path]):
+        assert load_fingerprints(lists).match([texts])[0].all(), "two versions with one name"
     assert main(["fingerprint", "--data", str(path), "--output", str(tmp_path / "made.txt")]) == 2
 
 
@@ -169,26 +175,45 @@ def test_everything_in_a_folder_is_read_or_named_as_unread(tmp_path, caplog):
     write_split(root / "set", "test", [table := pa.table({"sentence1": ["this is in a folder"]})], table.schema)
     (root / ".partial" / "data").mkdir(parents=True)
     (root / ".partial" / "data" / "test-00000-of-00001.parquet").write_bytes(b"PAR1")
+    (root / "licensed").mkdir()
+    (root / "licensed" / "config.csv").write_text("text\nthis one is not a licence\n")
+    pa.feather.write_feather(pa.table({"text": ["this one is in feather"]}), root / "d.feather")
     (root / "README.md").write_text("this is only a card\n")
     (root / "x.bin").write_bytes(b"\0\1this is a binary file\n")
     (root / "wide.txt").write_bytes("this one is in utf sixteen\n".encode("utf-16"))
     with caplog.at_level("INFO"):
         sets = load_fingerprints([root])
-    read = ("deep/b.json", "deep/er/a.txt.bz2", "c.parquet", "set", "wide.txt")
+    read = ("deep/b.json", "deep/er/a.txt.bz2", "c.parquet", "d.feather", "licensed/config.csv", "set", "wide.txt")
     assert {name: len(numbers) for name, numbers in sets.sets.items()} == {f"eval/{name}": 1 for name in read}
     assert "eval/c.parquet: 1 sentences of four words or more to keep out" in caplog.text
     assert "not read, because they contain no sentences: eval/README.md, eval/x.bin" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("scores.txt", b"1.0\n2.0\n"), ("a.npy", b"\x93NUMPY\0\0"), ("e/", b"")]
+    ("name", "content"),
+    [
+        ("scores.txt", b"1.0\n2.0\n"),
+        ("a.npy", b"\x93NUMPY\0\0"),
+        ("e/", b""),
+        ("list.txt", f"{LIST_HEADER}\n{'0123456789ABCDEF'}\n".encode()),
+    ],
 )
 def test_what_cannot_be_checked_against_is_an_error_not_a_silent_pass(tmp_path, name, content):
     with pytest.raises(InputError, match="no such file"):
         load_fingerprints([tmp_path / "absent"])
     (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=r"nothing to check against|not a text file"):
+    with pytest.raises(InputError, match=r"nothing to check against|not a text file|damaged list"):
         load_fingerprints([tmp_path / name])
+
+
+def test_evaluation_sets_at_urls_are_read():
+    files = {"a.txt": b"this one is in text\n", "folder/test.csv": b"text\nthis one is in csv\n"}
+    for name, content in files.items():
+        fsspec.filesystem("memory").pipe(f"/sets/{name}", content)
+    sets = load_fingerprints(["memory://sets/a.txt", "memory://sets/folder"]).sets
+    assert {name: len(numbers) for name, numbers in sets.items()} == {"a.txt": 1, "memory://sets/folder": 1}
+    with pytest.raises(InputError, match=r"memory://sets/b.txt: no such file"):
+        load_fingerprints(["memory://sets/b.txt"])
 
 
 def ngrams(text: str, size: int) -> list[tuple[str, ...]]:

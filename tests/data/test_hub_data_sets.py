@@ -164,7 +164,7 @@ def test_what_cannot_be_read_is_one_line_that_names_what_exists(hub, tmp_path):
         "org/unknown": "access to this dataset is restricted",
         "org/pairs@v9": "no revision `v9` (its branches and tags are main, v2)",
         "hf://datasets/org/pairs@v9": "no revision `v9` (its branches and tags are main, v2)",
-        "org/two": "it has ['a', 'b'] (name one: owner/name/CONFIG",
+        "org/two": "it has ['a', 'b'] (name one: org/two/CONFIG",
         "org/two/c": "'c' not found. Available: ['a', 'b']",
         "org/pairs --split test": "no split `test` (the splits are train, validation)",
         "org/empty": "doesn't contain any data files",

@@ -20,7 +20,7 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, Value, load_dataset
 from datasets.exceptions import DatasetGenerationError
 
-from hf_paraphrase import filter, prepare_pairs
+from hf_paraphrase import filter, prepare_bitext, prepare_pairs
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.rows import open_rows
@@ -296,8 +296,43 @@ def test_dictionaries_whose_later_rows_have_more_keys_keep_them_and_nested_colum
     assert open_rows(rows).read().to_pylist() == [{"sentence1": "a", "more": None, "about": None}, rows[1]]
     vectors = pa.table({"v": pa.FixedSizeListArray.from_arrays(pa.array([1.0, 2.0, 3.0, 4.0]), 2)})
     assert open_rows(vectors).read() == vectors
-    with pytest.raises(UsageError, match="no rows that can be read"):
-        open_rows(3)
+    for wrong in (3, pd.DataFrame({"n": [2**70]})):
+        with pytest.raises(UsageError, match="no rows that can be read"):
+            open_rows(wrong)
+
+
+def test_types_within_types_come_out_of_a_data_folder_as_load_dataset_reads_it(tmp_path):
+    view, words = pa.array(["x", "y"], pa.string_view()), pa.array(["x", "y"])
+    columns = {
+        "struct": pa.StructArray.from_arrays([view, view.dictionary_encode()], ["a", "b"]),
+        "structs": pa.array([[{"a": "x"}], None], pa.list_(pa.struct([("a", pa.string_view())]))),
+        "categories": pa.ListArray.from_arrays([0, 1, 2], view.dictionary_encode()),
+        "map": pa.array([{"m": [("x", 1)]}] * 2, pa.struct([("m", pa.map_(pa.string(), pa.int64()))])),
+        "runs": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), words),
+        "list view": pa.array([["x"], ["x", "y"]], pa.list_view(pa.string())),
+        "period": pa.array(pd.period_range("2024-01", periods=2, freq="M")),
+    }
+    rows = pa.table({"sentence1": words, "sentence2": words, **columns})
+    made = filter(pairs=rows, output=tmp_path / "out", keep=["length>0"]).table().drop_columns("length").to_pylist()
+    expected = {name: column.to_pylist() for name, column in columns.items()}
+    expected |= {"map": [{"m": [{"key": "x", "value": 1}]}] * 2, "period": [648, 649]}
+    assert {name: [row[name] for row in made] for name in columns} == expected
+    assert load_dataset(str(tmp_path / "out"), split="train").remove_columns("length").to_list() == made
+    with pytest.raises(InputError, match=r"sparse_union<.*which Parquet does not have"):
+        open_rows(pa.table({"u": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}))
+
+
+def test_an_index_of_pandas_is_a_column_if_it_has_a_name():
+    frame = pd.DataFrame({"text": ["a", "b"], "id": ["007", "8"]})
+    assert open_rows(frame.set_index("id")[1:]).read().to_pylist() == [{"text": "b", "id": "8"}]
+    assert open_rows(frame[1:]).columns == ["text", "id"]
+
+
+def test_a_stream_with_features_may_have_missing_values():
+    rows = [{"sentence1": "a", "n": None}, {"sentence1": None, "n": 1}, {"sentence1": "c", "n": 2}]
+    features = Features({"sentence1": Value("string"), "n": Value("int32")})
+    stream = IterableDataset.from_generator(lambda: iter(rows), features=features)
+    assert open_rows(stream).read().to_pylist() == rows == list(stream)
 
 
 @pytest.mark.parametrize("as_rows", [list, lambda rows: IterableDataset.from_generator(lambda: iter(rows))])
@@ -315,6 +350,7 @@ def test_a_row_of_another_type_is_named_with_its_column(as_rows):
           for name, line in (("a.csv", "sep=;"), ("b.csv", "SEP=;"), ("c.csv", '"sep=;"'))),
         ("a.jsonl", f'{{"x": "007", "y": {LONG}}}\n{{"x": "{DAY}", "y": 1}}\n', {"x": ["007", DAY], "y": [LONG, "1"]}),
         ("a.jsonl", '{"x": true, "y": 1}\n{"x": false, "y": 2.5}\n', {"x": [True, False], "y": [1.0, 2.5]}),
+        ("a.jsonl", '{"x": {}, "y": {"z": {}}}\n', {"x": ["{}"], "y": ['{"z": {}}']}),
         ("a.json", '[{"x": 1,\n "y": [1]}, {"x": 2, "y": []}]', {"x": [1, 2], "y": [[1], []]}),
     ],
 )  # fmt: skip
@@ -339,6 +375,7 @@ def test_numbers_are_converted_only_where_no_value_changes(tmp_path):
     columns = {
         "id": ["9007199254740993", "12345678901234567"], "code": ["0012", "7"], "long": ["12345678901234567890", "1"],
         "n": ["1.200", "3"], "price": ["-1.200,50", "3"], "x": ["+5", ",5"], "y": ["1,5E3", ""],
+        "day": ["1.2.24", "3.4.24"], "address": ["10.0.0.1", "10.0.0.2"], "version": ["1.2", "1.25"],
     }  # fmt: skip
     lines = [";".join(columns), *(";".join(values) for values in zip(*columns.values(), strict=True))]
     (tmp_path / "a.csv").write_text("\n".join(lines))
@@ -350,23 +387,36 @@ def test_numbers_are_converted_only_where_no_value_changes(tmp_path):
     assert rows.read().to_pydict() == columns | converted and rows.schema.field("n").type == pa.int64()
 
 
+def test_numbers_of_a_column_are_checked_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("hf_paraphrase.data.readers.BATCH_ROWS", 1)
+    (tmp_path / "a.csv").write_text("id;x;price\n1234567890123457;7;1.500\n1,5;2,5;2,5\n")
+    rows = open_rows(tmp_path / "a.csv", decimal=",").read().to_pydict()
+    assert rows == {"id": ["1234567890123457", "1,5"], "x": [7.0, 2.5], "price": ["1.500", "2,5"]}
+
+
 @pytest.mark.parametrize("marks", [("", None), ("ab", None), ("1", None), (",", ","), (None, "."), (None, "-")])
 def test_marks_that_no_number_can_have_are_refused(marks, tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1.5,2\n")
     with pytest.raises(UsageError, match=r"--(decimal|thousands)"):
         open_rows(tmp_path / "a.csv", decimal=marks[0], thousands=marks[1])
+    with pytest.raises(UsageError, match="are not for --tsv"):
+        prepare_pairs(tsv=tmp_path / "a.csv", decimal=",", output=tmp_path / "out")
 
 
-@pytest.mark.parametrize(("others", "is_refused"), [({"label": [0]}, True), ({"n": [1], "m": [0]}, True), ({}, False)])
+@pytest.mark.parametrize(
+    ("others", "is_refused"),
+    [({"label": [0]}, True), ({"n": [[{"x": 1}]], "m": [0]}, True), ({"n": [[{"x": 1, "y": 2}]]}, True), ({}, False)],
+)
 def test_files_with_more_or_fewer_columns_are_read_or_refused_as_by_load_dataset(others, is_refused, tmp_path):
     rows, folder, cache = {"sentence1": ["a"], "sentence2": ["b"]}, tmp_path / "set", str(tmp_path / "cache")
     folder.mkdir()
-    for file, columns in (("a.parquet", {**rows, "n": [1]}), ("b.parquet", {**others, **rows})):
+    for file, columns in (("a.parquet", {**rows, "n": [[{"x": 1}]]}), ("b.parquet", {**others, **rows})):
         pq.write_table(pa.table(columns), folder / file)
     if not is_refused:
         expected = load_dataset(str(folder), split="train", cache_dir=cache).to_list()
         assert open_rows(folder).read().to_pylist() == expected
-        assert [value for batch in open_rows(folder).batches(["n"]) for value in batch["n"].to_pylist()] == [1, None]
+        values = [value for batch in open_rows(folder).batches(["n"]) for value in batch["n"].to_pylist()]
+        assert values == [[{"x": 1}], None]
         return
     with pytest.raises(DatasetGenerationError):
         load_dataset(str(folder), cache_dir=cache)
@@ -396,14 +446,31 @@ def test_of_configurations_without_a_default_one_is_chosen_by_its_name(tmp_path)
     with pytest.raises(ValueError, match="Config name is missing"):
         load_dataset(str(folder))
     for source in (folder, folder.as_uri()):
-        with pytest.raises(InputError, match=r"no configuration is the default; it has \['small', 'large'\]"):
-            DataFolder(source)
-    with pytest.raises(InputError, match="--subset of prepare pairs, which makes a folder of it"):
-        DataFolder(folder)
+        data = DataFolder(source)
+        assert data.splits == ["large.train", "small.held_out", "small.train"]
+        for name in data.splits:
+            subset, _, split = name.partition(".")
+            expected = load_dataset(str(folder), subset, split=split, cache_dir=str(tmp_path / "cache")).to_list()
+            assert data.table(name).to_pylist() == open_rows(source, name).read().to_pylist() == expected
+            assert open_rows(source, split, subset=subset).read().to_pylist() == expected
+        with pytest.raises(InputError, match=f"no split `train` .the splits are {', '.join(data.splits)}"):
+            open_rows(source)
+        with pytest.raises(InputError, match="nope"):
+            open_rows(source, subset="nope")
     columns = open_rows(folder, subset="large").columns
     settings = {"columns": f"sentence1={columns[0]},sentence2={columns[0]}", "output": tmp_path / "out"}
     made = prepare_pairs(dataset=str(folder), subset="large", **settings)
     assert made.table()["sentence1"].to_pylist() == open_rows(folder, subset="large").read()[columns[0]].to_pylist()
+
+
+def test_raw_files_at_urls_are_prepared(tmp_path):
+    texts = {"csv": "sentence1,sentence2\na,b\n", "tsv": "a\tb\n", "jsonl": '{"sentence1": "a", "sentence2": "b"}\n'}
+    for kind, text in texts.items():
+        fsspec.filesystem("memory").pipe(f"/raw/a.{kind}", text.encode())
+        made = prepare_pairs(**{kind: f"memory://raw/a.{kind}"}, output=tmp_path / kind)
+        assert made.table().to_pylist() == [{"sentence1": "a", "sentence2": "b"}]
+    bitext = prepare_bitext(tsv="memory://raw/a.tsv", source_lang="fr", target_lang="en", output=tmp_path / "bitext")
+    assert bitext.table()["target"].to_pylist() == ["b"]
 
 
 def test_maps_are_kept_as_lists_of_keys_and_values(tmp_path):

@@ -17,6 +17,7 @@ from hf_paraphrase.filtering.selections import (
     parse_selection,
     quote_column,
 )
+from hf_paraphrase.searching.filters import select_rows
 
 OPERATORS = {
     "<=": operator.le,
@@ -75,6 +76,7 @@ def test_columns_of_text_are_compared_with_text_and_missing_ones_are_never_kept(
         "language=en": [0], "language == 'en'": [0], "language!=en": [1, 3, 4, 5], "language in en, fr": [0, 1],
         "language not in en": [1, 3, 4, 5], "language==007": [3], "rank in 0,7": [0, 3], "rank not in 0": [1, 2, 3],
         "rank=7": [3], "language=7": [], "language in 'a,b', \"c\"": [4, 5], "language in en,'a,b'": [0, 4],
+        "language in ('en', 'fr')": [0, 1], "language not in [en, fr]": [3, 4, 5],
     }  # fmt: skip
     for text, rows in kept.items():
         check_selections([parse_selection(text)], table.schema)
@@ -97,6 +99,15 @@ def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_n
         assert apply_selection(parse_selection(text), table).tolist() == [True, False, False]
     with pytest.raises(UsageError, match=r"no class `yes` .one of false, true"):
         check_selections([parse_selection("same=yes")], table.schema)
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_numbers_are_compared_in_the_precision_of_the_column(kind):
+    table = pa.table({"x": pa.array([0.1, 0.7, None]).cast(kind)})
+    for text, rows in {"x=0.1": [0], "x!=0.1": [1], "x<=0.1": [0], "x>=0.7": [1], "x in 0.1,3": [0]}.items():
+        assert np.flatnonzero(apply_selection(parse_selection(text), table)).tolist() == rows, text
+        if " in " not in text:
+            assert select_rows(table, text).tolist() == rows, text
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])

@@ -107,6 +107,7 @@ def test_scores_and_signatures_are_those_of_sacrebleu_for_the_target_language(la
 def test_languages_without_spaces_are_scored_by_letters_where_sacrebleus_own_tokenizer_is_missing(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert {bleu_tokenizer(language) for language in ("ja", "jpn", "ko-KR", "th", "km")} == {"char"}
+    assert {bleu_tokenizer(language) for language in ("zh-TW", "zho", "yue_Hant", "nan", "hak", "gan")} == {"zh"}
     assert bleu_tokenizer(None) == bleu_tokenizer("und") == bleu_tokenizer("fr") == "13a"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     assert [bleu_tokenizer(language) for language in ("ja", "ko")] == ["ja-mecab", "ko-mecab"]

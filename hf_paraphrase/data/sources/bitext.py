@@ -203,9 +203,9 @@ class BitextSource(Source, UserFileSettings):
             if sorted(name for name in names if name != "_") != sorted(_SIDES):
                 problem = f"--columns `{self.columns}` must name source and target once each, and `_` for other fields"
                 raise UsageError(problem, remedy="e.g. --columns target,source for a file with English first")
-            return [Path(self.tsv)], partial(read_tsv, Path(self.tsv), names, header=self.header, names=codes)
+            return [to_path(self.tsv)], partial(read_tsv, to_path(self.tsv), names, header=self.header, names=codes)
         if self.tmx is not None:
-            return [Path(self.tmx)], partial(read_tmx, Path(self.tmx), codes[0], codes[1])
+            return [to_path(self.tmx)], partial(read_tmx, to_path(self.tmx), codes[0], codes[1])
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:
@@ -262,7 +262,7 @@ prepare_bitext = recipe_of("bitext", BitextSource)
 
 
 def _aligned(source: str, target: str) -> tuple[list[Path], OpenBlocks]:
-    files = [Path(source), Path(target)]
+    files = [to_path(source), to_path(target)]
     return files, partial(read_aligned, files, _SIDES)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...artefacts.fsspec_path import to_path
 from ...errors import UsageError
 from ...messages import as_given, log
 from ...settings import is_given, setting
@@ -93,7 +94,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     @property
     def path(self) -> Path:
         """The raw file, or the name of the data set."""
-        return Path(getattr(self, self.kind))
+        return to_path(getattr(self, self.kind))
 
     @property
     def title(self) -> str:
@@ -126,6 +127,9 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
         """Check everything that can be checked before reading."""
         self._entries()
         check_split_name(self.split)
+        if (self.decimal or self.thousands) and self.kind in ("tsv", "jsonl", "parquet"):
+            remedy = "leave them out; a file with tabs and a header may be given as --csv"
+            raise UsageError(f"--decimal and --thousands are not for --{self.kind}", remedy=remedy)
         super().check()
 
     @cached_property

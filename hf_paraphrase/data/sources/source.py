@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from ...artefacts.cards import check_license
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import inherited_metadata, is_url
 from ...errors import InputError, UsageError, no_folder
 from ...inputs import OBJECTS, HubDataset
@@ -197,7 +198,7 @@ class Source(SourceOptions, ABC):
         """List all raw files and evaluation sets, for `provenance.json`."""
         given = [self.dataset] if self.dataset and Path(self.dataset).exists() else []
         given += self.decontaminate if isinstance(self, DecontaminationSettings) else []
-        return list(dict.fromkeys([*self.files(), *map(Path, given)]))
+        return list(dict.fromkeys([*self.files(), *map(to_path, given)]))
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""
