@@ -152,6 +152,17 @@ def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> d
     return record
 
 
+def find_earlier_weight(folder: str | os.PathLike[str], name: str) -> Any:
+    """Return the value of `name`, such as `frequency_weight`, in an export that a model folder stems from, or None."""
+    record: dict[str, Any] | None = {**read_provenance(folder), "source": read_provenance(folder, SOURCE_PROVENANCE)}
+    while record:
+        settings = record.get("settings", {}) if str(record.get("command")).endswith("export") else {}
+        if (weight := record.get("results", {}).get(name) or settings.get(name)) is not None:
+            return weight
+        record = record.get("source")
+    return None
+
+
 def with_short_paths(value: Any) -> Any:
     """Shorten private paths in settings (all that lead out of the working folder) to their last component."""
     if isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder
-from ..artefacts.provenance import inherited_metadata
+from ..artefacts.provenance import find_earlier_weight, inherited_metadata
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import ModelError, UsageError
@@ -141,6 +141,8 @@ def join(settings: JoinSettings) -> SentenceEncoder:
             "model_license": settings.license or (licenses.pop() if len(licenses) == 1 else None),
         }
         results = {"parts": described, **count_sizes(model)}
+        earlier = [weight for folder in folders.values() if (weight := find_earlier_weight(folder, "subword_weight"))]
+        results |= {"subword_weight": max(earlier)} if earlier else {}
         artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
     log(f"{settings.output}: {' + '.join(names)}, {size} components each")
     return SentenceEncoder.from_pretrained(settings.output)

@@ -17,7 +17,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import quiet_transformers, read_optional_json, write_json
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.provenance import read_provenance
+from ..artefacts.provenance import find_earlier_weight, read_provenance
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -137,7 +137,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
     from .onnx_graphs import compute_embeddings
-    from .token_weights import center_embeddings, find_earlier_weight, weight_subwords, weight_tokens_by_frequency
+    from .token_weights import center_embeddings, weight_subwords, weight_tokens_by_frequency
 
     sentences = list(chain.from_iterable(lines_of_file(Path(path)) if (path := settings.sentences) else []))
     model, tokenizer = load_model_folder(source, model_class(model_type))
@@ -207,10 +207,10 @@ def _check(
             remedy = f"give the encoder that was exported, or leave {flag} out"
             raise ModelError(problem, path=source, remedy=remedy)
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
-        raise UsageError(
-            f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}",
-            remedy=f"use --format {'json' if is_classifier else 'safetensors --weights float16'}",
-        )
+        types = " and ".join(TABLE_MODELS)
+        problem = f"--format onnx and --weights int8 are for {types}, not for type {encoder_type}"
+        remedy = f"use --format {'json' if is_classifier else 'safetensors --weights float16'}"
+        raise UsageError(problem, remedy=remedy)
     if is_json and not (is_classifier and settings.weights == "float32"):
         raise UsageError("--format json is for classifiers, without --weights", remedy="use --format onnx")
     if is_classifier and (config.pairs or config.objective not in {"classification", "multi_label"}):

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from tokenizers.models import BPE, Unigram, WordPiece
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
+from ..errors import UsageError
 from ..models.joined_tokenizers import JoinedTokenizers
 from ..text.words import python_class, unspaced_letters
 
@@ -63,26 +60,18 @@ def weight_subwords(
     """
     table = model.get_parameter("embeddings")
     letter = re.compile(f"[{python_class(unspaced_letters())}]")
-    start = 0
-    for part in find_parts(tokenizer):
+    start, is_changed, backend = 0, False, tokenizer.backend_tokenizer
+    for part in backend.parts if isinstance(backend, JoinedTokenizers) else [backend]:
         names = part.get_vocab()
         size = 1 + max(names.values())
-        if is_subword_tokenizer(part):
-            fractions = _measure_split_fractions(part, sentences, size)
-            fractions[[token_id for name, token_id in names.items() if letter.search(name)]] = 0
-            table[start : start + size].mul_(1 + weight * torch.from_numpy(fractions).to(table)[:, None])
+        fractions = _measure_split_fractions(part, sentences, size)
+        fractions[[token_id for name, token_id in names.items() if letter.search(name)]] = 0
+        table[start : start + size].mul_(1 + weight * torch.from_numpy(fractions).to(table)[:, None])
+        is_changed |= bool(fractions.any())
         start += size
-
-
-def find_parts(tokenizer: PreTrainedTokenizerBase) -> list[Tokenizer]:
-    """Return the tokenizers of the `tokenizers` library for the tables of an encoder."""
-    backend = tokenizer.backend_tokenizer
-    return backend.parts if isinstance(backend, JoinedTokenizers) else [backend]
-
-
-def is_subword_tokenizer(part: Tokenizer) -> bool:
-    """Return whether a tokenizer splits words into subwords."""
-    return isinstance(part.model, BPE | Unigram | WordPiece)
+    if not is_changed:
+        what = "--subword-weight changes nothing: the tokenizer splits no word of the sentences into several tokens"
+        raise UsageError(what, remedy="leave it out, or give sentences with rare words")
 
 
 def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: int) -> NDArray[np.float64]:
@@ -98,17 +87,6 @@ def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: in
             np.add.at(counts, ids, 1)
             np.add.at(split, ids, np.bincount(words)[words] > 1)
     return split / np.maximum(counts, 1)
-
-
-def find_earlier_weight(folder: Path, name: str) -> Any:
-    """Return the value of a setting, such as `frequency_weight`, in an earlier export of a folder, or None."""
-    for file in (PROVENANCE, SOURCE_PROVENANCE):
-        record = read_provenance(folder, file)
-        settings = record.get("settings", {}) if str(record.get("command")).endswith("export") else {}
-        constant = record.get("results", {}).get(name) or settings.get(name)
-        if constant is not None:
-            return constant
-    return None
 
 
 @torch.no_grad()

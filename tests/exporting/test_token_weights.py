@@ -178,15 +178,36 @@ def test_a_subword_weight_changes_only_the_subwords_of_joined_encoders(tmp_path)
         np.testing.assert_allclose(rows, weight**0.5 * expected / np.where(norms, norms, 1), atol=2e-3)
 
 
-def test_tokens_are_not_weighted_twice(exported, tmp_path, capfd):
-    _, weighted = exported("--frequency-weight", str(CONSTANT), "--subword-weight", "0.5")
-    words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "sentences.txt")]
-    # The record outlives a further export and a copy.
+def test_tokens_are_not_weighted_twice(tmp_path, capfd):
+    write_average(tmp_path / "model", subword_tokenizer(), hidden_size=5)
+    (tmp_path / "text").write_text("\n".join(SPLIT_TEXT) + "\n")
+    words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "text")]
+    flags = ["--frequency-weight", str(CONSTANT), "--subword-weight", "0.5"]
+    assert main([*words, *flags, "--model", str(tmp_path / "model"), "--output", str(tmp_path / "out")]) == 0
+    # The record outlives a further export and copies.
     assert main([*words, "--model", str(tmp_path / "out"), "--output", str(tmp_path / "half"), "--center"]) == 0
-    weighted.save_pretrained(tmp_path / "copy")
-    for name in ("out", "half", "copy"):
+    for source, copy in (("out", "copy"), ("copy", "copy of copy")):
+        SentenceEncoder.from_pretrained(tmp_path / source).save_pretrained(tmp_path / copy)
+    for name in ("out", "half", "copy", "copy of copy"):
         for flag, value in (("--frequency-weight", "0.1"), ("--subword-weight", "0.5")):
             given = ["--model", str(tmp_path / name), "--output", str(tmp_path / "again"), flag, value]
             assert main([*words, *given]) == 2
             assert f"{flag}: an earlier export has weighted the tokens already, with {value}" in capfd.readouterr().err
             assert not (tmp_path / "again").exists()
+
+
+def test_a_subword_weight_of_a_joined_part_and_one_without_an_effect_are_refused(tmp_path, capfd):
+    write_average(tmp_path / "subwords", subword_tokenizer(), hidden_size=5)
+    write_average(tmp_path / "words", build_word_level_tokenizer(WORDS), hidden_size=5)
+    (tmp_path / "text").write_text("\n".join(SPLIT_TEXT) + "\n")
+    words = ["export", "--format", "safetensors", "--sentences", str(tmp_path / "text"), "--subword-weight", "0.5"]
+    assert main([*words, "--model", str(tmp_path / "subwords"), "--output", str(tmp_path / "out")]) == 0
+    parts = ["--model", str(tmp_path / "words"), str(tmp_path / "out")]
+    assert main(["join", *parts, "--output", str(tmp_path / "joined")]) == 0
+    SentenceEncoder.from_pretrained(tmp_path / "joined").save_pretrained(tmp_path / "copy")
+    twice = "--subword-weight: an earlier export has weighted the tokens already, with 0.5"
+    for name, message in (("joined", twice), ("copy", twice), ("words", "--subword-weight changes nothing")):
+        capfd.readouterr()
+        assert main([*words, "--model", str(tmp_path / name), "--output", str(tmp_path / "again")]) == 2
+        error = capfd.readouterr().err
+        assert message in error and "Traceback" not in error and not (tmp_path / "again").exists()
