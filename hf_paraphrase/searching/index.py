@@ -211,7 +211,7 @@ class SearchIndex:
         queries, snapshot = list_of_texts(queries), self.snapshot
         if prompt_name is not None:
             prompt = self.encoder.choose_prompt(prompt, prompt_name)
-        candidates = snapshot.select(filters) if filters else None
+        candidates = snapshot.select(filters) if filters or filters == "" else None
         if isinstance(reranker, str | os.PathLike):
             reranker = _open_reranker(reranker, self._given[1] or CPU)
         num_ranked = k if reranker is None else max(k, _NUM_CANDIDATES)
@@ -362,7 +362,7 @@ class SearchIndex:
                 raise UsageError(f"the index has no column {ID!r}", remedy="remove rows by text or by a condition")
             by_text, _ = snapshot.find("text", hash_rows(normalize_texts(texts)))
             by_id, _ = snapshot.find("id", hash64(map(str, given)))
-            by_filter = snapshot.select(filters) if filters else by_id[:0]
+            by_filter = snapshot.select(filters) if filters or filters == "" else by_id[:0]
             rows = np.unique(np.concatenate([by_text, by_id, by_filter]))
             if len(rows) == len(snapshot):
                 what = "nothing would be left: this removes all sentences"

@@ -27,7 +27,7 @@ def read_keys(body: Json, *names: str) -> Json:
     values = {name: body.get(name) for name in names}
     for name, value in values.items():
         expected, described = _TYPES.get(name, (object, ""))
-        if name == "query" or (name in ("sentences", "filter") and value):
+        if name == "query" or (name in ("sentences", "filter") and value not in (None, [])):
             values[name] = list_texts(name, value)
         elif value is not None and not isinstance(value, expected):
             raise UsageError(f"{name} is {value!r:.80}, not {described}")

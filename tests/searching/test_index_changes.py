@@ -151,6 +151,9 @@ def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
     assert texts(index) == ["w2", "w3", "w2"] and index.settings.rows == 3
     card = (index.folder / "README.md").read_text()
     assert "\n3 sentences of" in card
+    for changed in (lambda: index.remove(filters=""), lambda: list(index.search("w1", filters=""))):
+        with pytest.raises(UsageError, match="not a filter: ''"):
+            changed()
     with pytest.raises(UsageError, match="2 values of id for 1 sentences"):
         index.add(["w1"], ids=["a", "b"])
     with pytest.raises(UsageError, match="both given"):
