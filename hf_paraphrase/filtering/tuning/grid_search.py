@@ -96,11 +96,12 @@ class TuneSettings(Settings):
         super().check()
         self.filters = self.filters or ([] if self.keep else ["length"])
         self.encoders = list(dict.fromkeys(self.encoders)) or ["avg"]
-        self.seeds = list(dict.fromkeys(self.seeds)) or [0, 1, 2]
+        self.seeds = self.seeds or [0, 1, 2]
+        if len(set(self.seeds)) < len(self.seeds):
+            raise UsageError("--seeds names a seed twice", remedy="give different seeds")
         if self.grid_seeds > len(self.seeds):
-            raise UsageError(
-                f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds", remedy="give more --seeds"
-            )
+            what = f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds"
+            raise UsageError(what, remedy="give more --seeds")
         _ = self.data_sets, list_ranges(self.filters, self.keep), self.encoder_settings
 
     @property
