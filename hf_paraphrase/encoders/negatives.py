@@ -16,6 +16,7 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import with_binary_labels
 from ..messages import log
+from ..settings import Option
 from ..vectors.exact_search import find_nearest
 from ..vectors.similarity import check_counts, unit_rows
 from .sentence_encoder import SentenceEncoder
@@ -154,7 +155,12 @@ def mine_hard_negatives(
     """
     from datasets import Dataset
 
-    check_counts(num_negatives=num_negatives)
+    check_counts(num_negatives=num_negatives, **({} if max_pairs is None else {"max_pairs": max_pairs}))
+    Option(at_least=0).check("range_min", range_min)
+    Option(above=range_min).check("range_max", range_max)
+    limits_of = {"max_score": max_score, "min_score": min_score, "absolute_margin": absolute_margin}
+    for name, value in {**limits_of, "relative_margin": relative_margin}.items():
+        Option().check(name, value)
     if isinstance(encoder, str | os.PathLike):
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)

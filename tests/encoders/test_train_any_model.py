@@ -250,6 +250,11 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
         assert found["negative_1"][0] == "azure ocean"
     found = mine_hard_negatives(rows_of(first, second), Fixed(), min_score=0.95)
     assert found["negative_1"][0] is None
+    wrong = [{"range_min": -1}, {"range_min": 2, "range_max": 2}, {"range_max": 0}, {"max_pairs": 0}]
+    names = ("max_score", "min_score", "absolute_margin", "relative_margin")
+    for option in [*wrong, *({name: float("nan")} for name in names)]:
+        with pytest.raises(UsageError, match=f"^{list(option)[-1]} must be "):
+            mine_hard_negatives(rows_of(first, second), Fixed(), **option)
 
 
 def test_a_model_of_transformers_with_a_method_encode_is_not_taken_for_one_of_sentence_transformers(tmp_path, bert):
