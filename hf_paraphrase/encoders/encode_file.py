@@ -93,7 +93,7 @@ STANDARD_INPUT = "-"
 class EncodeSettings(ShardSettings, DeviceSettings):
     """Embed the lines of a text file, one sentence per line, as the rows of a NumPy file (float32).
 
-    With --columns embed columns of a data folder, and write a data folder with a new column COLUMN_embedding for each.
+    With --columns embed columns of a data folder, and write one in which COLUMN_embedding is added or replaced.
     """
 
     model: str = setting(

@@ -157,13 +157,13 @@ class EncoderInterfaces:
 
     # ----- similarities
 
-    def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Compute the similarity of every text of `first` to every text of `second`, float32 (first, second).
+    def similarity(self, embeddings1: Comparable, embeddings2: Comparable, **options: Any) -> NDArray[np.float32]:
+        """Compute the similarity of every text of the first to every text of the second, float32 (first, second).
 
         Each argument is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one.
         `similarity_fn_name` names the function. The cosine with a zero vector is 0. `options` go to :meth:`encode`.
         """
-        rows, others = (self._vectors_of(each, options) for each in (first, second))
+        rows, others = (self._vectors_of(each, options) for each in (embeddings1, embeddings2))
         if rows.shape[1] != others.shape[1]:
             size, other = rows.shape[1], others.shape[1]
             raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
@@ -172,12 +172,14 @@ class EncoderInterfaces:
         distances = [np.linalg.norm(others - row, ord=order, axis=1) for row in rows]
         return -np.array(distances, np.float32).reshape(len(rows), len(others))
 
-    def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Compute the similarity of the texts of `first` and `second` at the same position, float32 (texts,).
+    def similarity_pairwise(
+        self, embeddings1: Comparable, embeddings2: Comparable, **options: Any
+    ) -> NDArray[np.float32]:
+        """Compute the similarity of the texts of both arguments at the same position, float32 (texts,).
 
         Both may be embeddings, as for :meth:`similarity`.
         """
-        rows, others = (self._vectors_of(each, options) for each in (first, second))
+        rows, others = (self._vectors_of(each, options) for each in (embeddings1, embeddings2))
         if rows.shape != others.shape:
             raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
         if (order := _NORMS.get(self.similarity_fn_name)) is None:

@@ -258,9 +258,10 @@ def test_similarity_functions_are_those_of_sentence_transformers(name):
     first, second = np.random.default_rng(0).normal(size=(2, 7, 5)).astype(np.float32)
     theirs = library.SentenceTransformer(modules=[torch.nn.Identity()], similarity_fn_name=name, device="cpu")
     encoder = SentenceEncoder("builtin", similarity_fn_name=name)
-    np.testing.assert_allclose(encoder.similarity(first, second), theirs.similarity(first, second), atol=1e-5)
-    expected = theirs.similarity_pairwise(first, second)
-    np.testing.assert_allclose(encoder.similarity_pairwise(first, second), expected, atol=1e-5)
+    for function in ("similarity", "similarity_pairwise"):
+        expected = getattr(theirs, function)(embeddings1=first, embeddings2=second)
+        found = getattr(encoder, function)(embeddings1=first, embeddings2=second)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_several_processes_give_the_same_embeddings(tmp_path):
