@@ -14,6 +14,7 @@ for each language to OUT, such as `fr.tsv`, with the text of the language before
 
 `frequent_fr.txt` and the like contain each frequent word as often as it occurs in a million words of the language, as
 counted by the package wordfreq (`pip install wordfreq`; lists under CC BY-SA 4.0). Word pieces are chosen by them.
+`single_fr.txt` contains each of these words once.
 """
 
 from __future__ import annotations
@@ -178,6 +179,8 @@ def main() -> None:
     for language in ("en", *LANGUAGES):
         if lines := "".join(f"{line}\n" for line in frequent(language)):
             (options.output / f"frequent_{language}.txt").write_text(lines, encoding="utf-8")
+            words = "".join(f"{word}\n" for word in dict.fromkeys(line.split()[0] for line in lines.splitlines()))
+            (options.output / f"single_{language}.txt").write_text(words, encoding="utf-8")
 
 
 if __name__ == "__main__":
