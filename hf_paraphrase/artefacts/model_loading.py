@@ -12,7 +12,7 @@ from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import register
 from .files import read_json_object, read_optional_json, wrap_load_errors
 from .hub_models import model_folder
-from .weights import DTYPE_KEY, INT8, check_finite, load_int8_table, read_headers
+from .weights import DTYPE_KEY, INT4, INT8, check_finite, load_integer_table, read_headers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -74,8 +74,8 @@ def load_weights(
     """Load the model of a folder whose model type has been checked."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
-    if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) == INT8:
-        return load_int8_table(folder, model_class, **settings)
+    if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) in (INT8, INT4):
+        return load_integer_table(folder, model_class, **settings)
     read_headers(folder)  # names the file that is damaged
     with wrap_load_errors("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(

@@ -1,7 +1,9 @@
 """Weights in safetensors: their headers, a check for divergence, and tables of vectors of any type.
 
 A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), their row scales
-`weights` (vocab_size,), and `"embedding_dtype": "int8"` in `config.json`.
+`weights` (vocab_size,), and `"embedding_dtype": "int8"` in `config.json`. A table of 4-bit integers has
+`packed_embeddings`, uint8 (vocab_size, columns / 2), instead: byte i of a row holds q of column i in its lower half and
+q of column columns / 2 + i in its upper half, and the number of q is (2 q - 15) times the scale.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _LARGEST = 2.0**63
 TABLE_MODELS = ("avg", "concatenation")
 """The model types whose only parameter is a table of vectors."""
 TABLE, SCALES, _MAPPING = "embeddings", "weights", "mapping"
-DTYPE_KEY, INT8 = "embedding_dtype", "int8"
+PACKED_TABLE = "packed_embeddings"
+DTYPE_KEY, INT8, INT4 = "embedding_dtype", "int8", "int4"
 _REMEDY = "export or copy the model again"
 
 
@@ -65,14 +68,19 @@ def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike
                 raise ModelError(problem, path=folder, remedy="train again with a lower --learning-rate")
 
 
-def load_int8_table(
+def has_table(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder has a table of token vectors, in floats or integers."""
+    return not {TABLE, PACKED_TABLE}.isdisjoint(read_headers(folder))
+
+
+def load_integer_table(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
     """Open a model whose table is stored as integers."""
     import torch
 
     if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
-        raise ModelError(f"a model of type `{model_type}` cannot have int8 weights", path=folder, remedy=_REMEDY)
+        raise ModelError(f"a model of type `{model_type}` cannot have weights in integers", path=folder, remedy=_REMEDY)
     with wrap_load_errors("the model", folder, _REMEDY), torch.device("meta"):
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
@@ -99,7 +107,7 @@ class StoredMatrix:
 
 
 def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
-    """Read the vectors (tokens, columns) of all tokens, in float32 or, with their scales, in int8.
+    """Read the vectors (tokens, columns) of all tokens, in float32 or, with their scales, in int8 (also of int4).
 
     model2vec may share rows between tokens (`mapping`, the row of each token) and keep a factor of each token
     separately (`weights`). Here every token gets its own row, times its factor.
@@ -111,9 +119,11 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
         with safe_open(path, framework="numpy") as weights:
             read: dict[str, NDArray[Any]] = {
                 part: _read_bfloat16(path, part) if tensors[part].dtype == "BF16" else weights.get_tensor(part)
-                for part in (name, _MAPPING, SCALES)
+                for part in (name, PACKED_TABLE, _MAPPING, SCALES)
                 if part in tensors
             }
+        if PACKED_TABLE in read:
+            read[name] = unpack_int4(read[PACKED_TABLE])
         values, scales = read[name], read.get(SCALES)
         if values.ndim != 2:
             raise ValueError(f"`{name}` has the shape {list(values.shape)}")
@@ -135,6 +145,17 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
         problem = f"the vector of token {broken[0]} is not finite, and {len(broken) - 1} others"
         raise ModelError(problem, path=path, remedy="train or copy the model again")
     return StoredMatrix(values, scales)
+
+
+def pack_int4(values: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """Pack the odd numbers from -15 to 15 of a matrix (rows, columns) into bytes (rows, columns / 2)."""
+    lower, upper = np.split(((values + 15) // 2).astype(np.uint8), 2, axis=1)
+    return lower | upper << 4
+
+
+def unpack_int4(packed: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Return the matrix that :func:`pack_int4` has packed."""
+    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) * np.int8(2) - np.int8(15)
 
 
 def _read_bfloat16(path: Path, name: str) -> NDArray[np.float32]:

@@ -41,7 +41,7 @@ class JoinSettings(Settings):
     """Concatenate averages of token vectors into one encoder, each with a weight in the cosine.
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
-    averages (avg, trigram, and int8 exports of them) with the same number of components. One of them may be
+    averages (avg, trigram, and exports of them in integers) with the same number of components. One of them may be
     `weighted-trigrams`: random vectors of character trigrams, weighted down by their frequency in --text, which match
     exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
     """

@@ -70,9 +70,9 @@ class AveragingModel(WordVectorModel):
     """The means of token vectors, `embeddings` (vocab_size, columns)."""
 
     def __init__(self, config: Any, columns: int) -> None:
-        if getattr(config, "embedding_dtype", None) == "int8":
+        if (stored := getattr(config, "embedding_dtype", None)) in ("int8", "int4"):
             raise ValueError(
-                "the vectors of this folder are int8, with one scale per row: hf_paraphrase.SentenceEncoder opens it, "
+                f"the vectors of this folder are {stored}, with one scale per row: hf_paraphrase.SentenceEncoder opens it, "
                 "and its save_pretrained writes a folder for AutoModel"
             )
         super().__init__(config)

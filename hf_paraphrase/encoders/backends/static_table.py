@@ -3,7 +3,7 @@
 :func:`read_static` opens three kinds of folders in float32, without PyTorch and transformers, which take seconds to
 import. The embeddings equal the embeddings of the library that made the folder:
 
-* **this package**: an average (`avg`), or several side by side (`concatenation`), stored in floats or as int8.
+* **this package**: an average (`avg`), or several side by side (`concatenation`), stored in floats, int8 or int4.
 * **model2vec** (https://github.com/MinishLab/model2vec): the mean leaves unknown tokens out, and a text of unknown
   tokens embeds to zeros. A text is cut to `max_length` times m characters, where m is the median length of a token,
   and then to `max_length` tokens; `max_length` is 512 unless `config.json` has another value (null: no limit).
@@ -23,7 +23,7 @@ import numpy as np
 
 from ...artefacts.files import read_json_object, read_optional_json, wrap_load_errors
 from ...artefacts.model_loading import class_of_folder, load_tokenizer
-from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
+from ...artefacts.weights import DTYPE_KEY, INT4, INT8, TABLE, StoredMatrix, has_table, read_table
 from ...errors import ModelError
 from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
 from ...models.registry import MODELS, config_class, model_class
@@ -162,7 +162,7 @@ def read_static(folder: Path) -> StaticTable | None:
     model_type = config.get("model_type")
     if model_type in (AVERAGE, CONCATENATION):
         return _own_table(folder, model_type, config)
-    if (folder / "config.json").is_file() and model_type in (None, MODEL2VEC) and TABLE in read_headers(folder):
+    if (folder / "config.json").is_file() and model_type in (None, MODEL2VEC) and has_table(folder):
         return _model2vec(folder, config)
     kinds = read_module_kinds(folder) if model_type is None else []
     return _static_embedding(folder, kinds[1:]) if kinds[:1] == ["StaticEmbedding"] else None
@@ -174,14 +174,14 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
     file, settings_file = folder / (PARTS_FILE if is_joined else "tokenizer.json"), folder / "tokenizer_config.json"
     has_files = all(path.is_file() for path in (folder / _WEIGHTS, file, settings_file))
     is_plain = class_of_folder(folder, "AutoModel") in (None, f"modeling_{model_type}.{MODELS[model_type].model}")
-    if not (has_files and is_plain) or config.get("normalize") or TABLE not in read_headers(folder):
+    if not (has_files and is_plain) or config.get("normalize") or not has_table(folder):
         return None
     settings = read_json_object(settings_file, ModelError)
     vectors = read_table(folder / _WEIGHTS)
     with wrap_load_errors("the model", folder, _AGAIN):
         sizes = config["vocab_sizes"] if is_joined else [config["vocab_size"]]
         shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
-        if vectors.values.shape != shape or (config.get(DTYPE_KEY) == INT8 and vectors.scales is None):
+        if vectors.values.shape != shape or (config.get(DTYPE_KEY) in (INT8, INT4) and vectors.scales is None):
             raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape}, wanted {shape}")
         truncation = None
         if is_joined:
