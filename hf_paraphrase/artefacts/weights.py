@@ -2,8 +2,8 @@
 
 A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), their row scales
 `weights` (vocab_size,), and `"embedding_dtype": "int8"` in `config.json`. A table of 4-bit integers has
-`packed_embeddings`, uint8 (vocab_size, columns / 2), instead: byte i of a row holds q of column i in its lower half and
-q of column columns / 2 + i in its upper half, and the number of q is (2 q - 15) times the scale.
+`packed_embeddings`, uint8 (vocab_size, columns / 2), instead: byte i of a row holds column i in its lower half and
+column columns / 2 + i in its upper half, where q stands for 2 q - 15, to be multiplied by the scale.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def load_integer_table(
     import torch
 
     if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
-        raise ModelError(f"a model of type `{model_type}` cannot have weights in integers", path=folder, remedy=_REMEDY)
+        raise ModelError(f"a model of type `{model_type}` cannot have integer weights", path=folder, remedy=_REMEDY)
     with wrap_load_errors("the model", folder, _REMEDY), torch.device("meta"):
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
@@ -150,12 +150,18 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
 def pack_int4(values: NDArray[np.int8]) -> NDArray[np.uint8]:
     """Pack the odd numbers from -15 to 15 of a matrix (rows, columns) into bytes (rows, columns / 2)."""
     lower, upper = np.split(((values + 15) // 2).astype(np.uint8), 2, axis=1)
-    return lower | upper << 4
+    return np.bitwise_or(lower, upper << 4, dtype=np.uint8)
 
 
 def unpack_int4(packed: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """Return the matrix that :func:`pack_int4` has packed."""
-    return np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.int8) * np.int8(2) - np.int8(15)
+    """Return the matrix (rows, columns) that :func:`pack_int4` has packed."""
+    values = np.empty((len(packed), 2 * packed.shape[1]), np.int8)
+    lower, upper = np.split(values.view(np.uint8), 2, axis=1)
+    np.bitwise_and(packed, 15, out=lower)
+    np.right_shift(packed, 4, out=upper)
+    values *= 2
+    values -= 15
+    return values
 
 
 def _read_bfloat16(path: Path, name: str) -> NDArray[np.float32]:

@@ -72,8 +72,8 @@ class AveragingModel(WordVectorModel):
     def __init__(self, config: Any, columns: int) -> None:
         if (stored := getattr(config, "embedding_dtype", None)) in ("int8", "int4"):
             raise ValueError(
-                f"the vectors of this folder are {stored}, with one scale per row: hf_paraphrase.SentenceEncoder opens it, "
-                "and its save_pretrained writes a folder for AutoModel"
+                f"the vectors of this folder are {stored}, with a scale per row: hf_paraphrase.SentenceEncoder opens "
+                "it, and its save_pretrained writes a folder for AutoModel"
             )
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))

@@ -14,8 +14,6 @@ for each language to OUT, such as `fr.tsv`, with the text of the language before
 
 `frequent_fr.txt` and the like contain each frequent word as often as it occurs in a million words of the language, as
 counted by the package wordfreq (`pip install wordfreq`; lists under CC BY-SA 4.0). Word pieces are chosen by them.
-`whole_fr.txt` contains the most frequent words once each, which become tokens: more of Polish and Russian, whose words
-have many forms.
 """
 
 from __future__ import annotations
@@ -39,8 +37,6 @@ OFFICE_HELP = {"ja": "ja", "ko": "ko", "tr": "tr", "zh": "zh-CN"}
 PIVOTS = ("pol", "fin")
 MOST_TRANSLATIONS = 4
 PER_LANGUAGE, MOST_IN_A_LINE = 1_000_000, 100
-WHOLE_WORDS = {"de": 16_000, "en": 19_000, "es": 13_500, "fr": 12_500, "it": 15_000, "nl": 12_500, "pl": 44_000}
-WHOLE_WORDS |= {"pt": 14_000, "ru": 46_000}
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _NAMES = re.compile(
     r"/(languages/language|territories/territory|currencies/currency.*/displayName|exemplarCity"
@@ -182,10 +178,6 @@ def main() -> None:
     for language in ("en", *LANGUAGES):
         if lines := "".join(f"{line}\n" for line in frequent(language)):
             (options.output / f"frequent_{language}.txt").write_text(lines, encoding="utf-8")
-        if number := WHOLE_WORDS.get(language):
-            words = dict.fromkeys(line.split()[0] for line in lines.splitlines())
-            words = [word for word in words if word.isalpha()][:number]
-            (options.output / f"whole_{language}.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -361,6 +361,17 @@ def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], com
     return write_lines(output, (f"{word} {' '.join(f'{number:.5f}' for number in row)}" for word, row in rows))
 
 
+def write_frequent(output: Path, numbers: Sequence[str]) -> str:
+    """Write the most frequent words of languages, such as `de=16000`, by the package wordfreq (CC BY-SA 4.0)."""
+    from wordfreq import iter_wordlist
+
+    wanted = [(language, int(number)) for language, _, number in (part.partition("=") for part in numbers)]
+    words = (
+        itertools.islice(filter(str.isalpha, iter_wordlist(language, "large")), most) for language, most in wanted
+    )
+    return write_lines(output, dict.fromkeys(itertools.chain.from_iterable(words)))
+
+
 def write_wink(output: Path, vectors: Path) -> str:
     """Write the word vectors in the JSON of the package, where norm and rank follow each."""
     found = json.loads(vectors.read_text(encoding="utf-8"))["vectors"]
@@ -373,7 +384,7 @@ def make_parser() -> argparse.ArgumentParser:
     kinds = parser.add_subparsers(dest="kind", required=True)
     for make in (
         *(write_pairs, write_text, write_phrases, write_joined, write_mixture, write_costs, write_parts, write_few),
-        *(write_sentences, write_switched, write_used, write_wink),
+        *(write_sentences, write_switched, write_used, write_frequent, write_wink),
     ):
         kind = kinds.add_parser(make.__name__.removeprefix("write_"), help=make.__doc__)
         kind.set_defaults(make=make)

@@ -162,7 +162,7 @@ def damaged(tensors, name):
         ("short", {}, r"`weights` has the shape \[5\], and there are 6 tokens"),
         ("nan", {}, "the vector of token 0 is not finite"),
         (None, {"hidden_size": 4}, r"do not fit the configuration: \(6, 5\), wanted \(6, 4\)"),
-        (None, {"model_type": "gran"}, "a model of type `gran` cannot have int8 weights"),
+        (None, {"model_type": "gran"}, "a model of type `gran` cannot have integer weights"),
     ],
 )
 def test_damage_of_an_int8_table_is_one_clear_line(exported, tmp_path, damage, settings, text):

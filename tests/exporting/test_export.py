@@ -223,6 +223,46 @@ def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tm
     assert (tmp_path / "float" / "modules.json").is_file()
 
 
+@pytest.mark.parametrize("name", ["avg", "joined"])
+def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_path, name):
+    folder = tmp_path / "int4"
+    assert export(models[name], folder, "--format", "safetensors", "--weights", "int4") == 0
+    table = load_file(models[name] / "model.safetensors")["embeddings"]
+    values = load_file(folder / "model.safetensors")
+    packed, scales = values["packed_embeddings"], values["weights"][:, None]
+    assert packed.dtype == np.uint8 and packed.shape == (len(table), table.shape[1] // 2)
+    rounded = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) * 2 - 15
+    # 1 step is 2 scales: numbers within 16 scales are off by 1 scale at most, and others become the last number.
+    inside = np.abs(table) <= 16 * scales
+    assert inside.mean() > 0.9
+    assert (np.abs(rounded * scales - table)[inside] <= np.broadcast_to(scales, table.shape)[inside] * 1.001).all()
+    np.testing.assert_array_equal(rounded[~inside], 15 * np.sign(table[~inside]))
+    encoder = SentenceEncoder.from_pretrained(folder)
+    np.testing.assert_allclose(encoder.model.get_parameter("embeddings").detach(), rounded * scales, rtol=1e-6)
+    encoder.save_pretrained(tmp_path / "float")
+    np.testing.assert_allclose(
+        SentenceEncoder.from_pretrained(tmp_path / "float").encode(TEXTS), encoder.encode(TEXTS), atol=1e-6
+    )
+    with pytest.raises(ValueError, match="the vectors of this folder are int4"):
+        AutoModel.from_pretrained(folder)
+
+
+def test_int4_without_an_even_number_of_columns_or_as_onnx_is_refused(models, tmp_path, capfd):
+    words = build_word_level_tokenizer(["a", "b"])
+    write_average(tmp_path / "odd", words, classes=(model_class("avg"), config_class("avg")), hidden_size=5)
+    assert export(tmp_path / "odd", tmp_path / "out", "--format", "safetensors", "--weights", "int4") == 2
+    assert "the weights `embeddings` have 5 columns, and int4 needs an even number" in capfd.readouterr().err
+    assert export(models["avg"], tmp_path / "out", "--weights", "int4") == 2
+    assert "--weights int4 is for --format safetensors" in capfd.readouterr().err
+
+
+def test_model2vec_refuses_an_int4_average(models, tmp_path):
+    model2vec = pytest.importorskip("model2vec")
+    assert export(models["avg"], tmp_path / "int4", "--format", "safetensors", "--weights", "int4") == 0
+    with pytest.raises(Exception, match="embeddings"):
+        model2vec.StaticModel.from_pretrained(tmp_path / "int4")
+
+
 def test_model2vec_opens_an_int8_average(models, tmp_path):
     model2vec = pytest.importorskip("model2vec")
     assert export(models["avg"], tmp_path / "int8", "--format", "safetensors", "--weights", "int8") == 0

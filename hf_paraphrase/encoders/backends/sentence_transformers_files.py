@@ -199,5 +199,5 @@ def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
 
 
 def write_package_module(folder: Path) -> None:
-    """Write a `modules.json` that makes sentence-transformers open the folder, such as int8 or int4, through this package."""
+    """Write a `modules.json` that makes sentence-transformers open a folder, as of int8, through this package."""
     write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": PACKAGE_MODULE}])
