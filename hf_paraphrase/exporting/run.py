@@ -28,6 +28,7 @@ from ..artefacts.weights import (
     TABLE_MODELS,
     StoredMatrix,
     pack_int4,
+    read_table,
 )
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -196,6 +197,9 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
     before = None if settings.format == "json" else compute_embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
+    has_integers = DTYPE_KEY in read_optional_json(source / "config.json")
+    if has_integers and settings.weights == INT8 and not settings.changes_table:
+        stored = {TABLE: read_table(source / "model.safetensors")}
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     lowest = 1.0 if before is None else float(compute_cosines(before, compute_embeddings(encoder)).min(initial=1.0))
     results: dict[str, Any] = {"lowest_cosine": lowest, **added}

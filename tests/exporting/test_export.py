@@ -243,6 +243,10 @@ def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_pat
     np.testing.assert_allclose(
         SentenceEncoder.from_pretrained(tmp_path / "float").encode(TEXTS), encoder.encode(TEXTS), atol=1e-6
     )
+    assert export(folder, tmp_path / "int8", "--format", "safetensors", "--weights", "int8") == 0
+    np.testing.assert_array_equal(
+        SentenceEncoder.from_pretrained(tmp_path / "int8").encode(TEXTS), encoder.encode(TEXTS)
+    )
     with pytest.raises(ValueError, match="the vectors of this folder are int4"):
         AutoModel.from_pretrained(folder)
 
