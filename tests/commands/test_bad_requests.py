@@ -34,7 +34,7 @@ REQUESTS = {
     "evaluate --data {graded} --model {avg} absent --output out": "no such model folder",
     "evaluate --data {graded} --model x={avg} x={gran}": "another name for each model",
     "evaluate-mining --task {sample}/de-en --encoder {avg} --output out": "no such file of known pairs",
-    "export --model {gran} --format safetensors --weights int8 --output out": "int8 are for avg and concatenation",
+    "export --model {gran} --format safetensors --weights int8 --output out": "int4 are for avg and concatenation",
     "export --model {avg} --format safetensors --sentences nowhere.txt --output out": "nowhere.txt: no such file",
     "export --model {translator} --output out": "`rnn_search` is not a sentence encoder",
     # Data.

@@ -54,7 +54,7 @@ def test_a_builtin_encoder_is_small_whole_and_says_where_it_comes_from(name, lar
     assert (tmp_path / "like_a_wheel.zip").stat().st_size <= largest
     assert "en" in inherited_metadata(folder)["language"]
     with safe_open(folder / "model.safetensors", framework="np") as weights:
-        assert weights.get_slice("embeddings").get_dtype() == "I8"
+        assert weights.get_slice("packed_embeddings").get_dtype() == "U8"
     assert json.loads((folder / "provenance.json").read_text())["command"].startswith("hf-paraphrase ")
 
 
@@ -98,4 +98,4 @@ def test_the_builtin_encoder_is_as_good_as_its_card_says(real_data_dir):
     from hf_paraphrase.encoders.dev_sets.scorer import dev_scorer
 
     scores = dev_scorer(real_data_dir / "sts")(SentenceEncoder.from_pretrained().encode)
-    assert 77.0 < scores["dev_mean"] < 77.5
+    assert 77.5 < scores["dev_mean"] < 78.1

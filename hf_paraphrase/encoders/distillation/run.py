@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...artefacts.fsspec_path import to_path
-from ...artefacts.provenance import languages_read
+from ...artefacts.provenance import inherited_metadata, languages_read
 from ...artefacts.weights import TABLE
 from ...data.sentences import SentenceCorpus, naming
 from ...errors import InputError, UsageError
@@ -198,7 +198,8 @@ def _write(
     if settings.bitext:
         # ISO 639-2 calls text that mixes languages `mul`.
         languages |= {*texts.names} - {OTHER, "mul"}
-    if settings.text and settings.teacher_lang != "en":
+    described = {code for teacher in settings.teacher for code in inherited_metadata(teacher)["language"]}
+    if settings.text and (settings.teacher_lang != "en" or "en" in described):
         languages |= {settings.teacher_lang}
     words = settings.kind.words and settings.tokenizer is None and not settings.multilingual_text
     card = {

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from unittest.mock import Mock
 
 import numpy as np
@@ -143,6 +144,17 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     card = (tmp_path / "out" / "README.md").read_text()
     assert "| texts of each language | en 300, fr 300, de 30; texts of smaller languages are repeated" in card
     assert "- de\n- en\n- fr" in card
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_text_has_the_language_of_a_teacher_that_declares_it(work, tmp_path, declared):
+    teacher = shutil.copytree(work / "bert", tmp_path / "bert")
+    (teacher / "README.md").write_text("---\nlanguage: en\n---\n" if declared else "# bert\n")
+    # Words with the contractions of English would count as English anyway.
+    words = ["--teacher", teacher, "--text", work / "text.txt", "--no-split-contractions", *FAST]
+    assert main([str(word) for word in ["distill", *words, "--output", tmp_path / "out"]]) == 0
+    head, _ = split_card((tmp_path / "out" / "README.md").read_text())
+    assert head.get("language") == (["en"] if declared else None)
 
 
 def test_text_that_mixes_languages_adds_no_language_to_the_card(work, bitexts, tmp_path):
