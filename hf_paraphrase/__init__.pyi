@@ -538,6 +538,9 @@ def export(
     frequency_weight: float | None = None,
     center: bool = False,
     subword_weight: float | None = None,
+    words: _Input | Sequence[_Input] = ...,
+    words_teacher: _Input | None = None,
+    trust_remote_code: bool = False,
     overwrite: bool = False,
 ) -> Exported:
     """Export an encoder or classifier in the chosen format, and compare the export with the model."""

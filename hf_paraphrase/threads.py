@@ -54,7 +54,7 @@ def mapped_in_order(
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Generator[Result]:
-    """Yield a function's results for blocks, in their order; each thread computes its block alone."""
+    """Yield a function's results for blocks, in their order; PyTorch computes each block in one thread."""
     threads = min(threads, len(blocks))
     with one_thread() if threads > 1 or _FORKED else nullcontext():
         if threads <= 1:

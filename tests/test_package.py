@@ -144,6 +144,13 @@ def test_every_verb_has_help_and_an_unknown_flag_is_one_line(verb, capsys):
     assert out == "" and err.count("\n") == 1 and err.startswith("hf-paraphrase: error: ")
 
 
+@pytest.mark.parametrize("switch", ["-h", "--help", "--help-all"])
+def test_the_help_of_a_command_with_kinds_lists_them(switch, capsys):
+    assert main(["prepare", switch]) == main(["analyze", switch]) == 0
+    out, _ = capsys.readouterr()
+    assert {"bitext", "sts", "pairs", "gates"} <= {*re.findall(r"^  ([\w-]+)  +\S", out, flags=re.MULTILINE)}
+
+
 def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsys):
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2

@@ -257,7 +257,7 @@ class Artefact:
 
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Lock a file without provenance, which the block writes by :func:`~.files.atomic_write`."""
+    """Lock an output file, which gets no provenance; the block writes it by :func:`~.files.atomic_write`."""
     path = _resolved(output)
     with locked(path):
         for leftover in filter(Path.is_file, _hidden(path)):
@@ -304,7 +304,7 @@ def _resolved(output: str | os.PathLike[str]) -> Path:
 
 
 def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Refuse an output before long work, unless a killed run left files that :class:`Artefact` removes first."""
+    """Refuse an output before long work; after a killed run :class:`Artefact` does, once its files are removed."""
     if not incomplete_runs(_resolved(output)):
         check_output(output, overwrite=overwrite)
 

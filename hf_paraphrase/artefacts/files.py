@@ -69,7 +69,7 @@ def open_array(path: Path) -> NDArray[Any]:
 
 
 def check_no_links(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder that is written to if something below it is a link."""
+    """Refuse to write into a folder that contains a link, at any depth."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise InputError("a link", path=path, remedy="remove it")
@@ -77,7 +77,7 @@ def check_no_links(folder: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
-    """Suppress the progress bars of transformers, if it is imported, and unless `warns` its warnings."""
+    """Suppress the progress bars of transformers, if it is imported, and its warnings unless `warns` is true."""
     if "transformers" not in sys.modules:
         yield
         return

@@ -232,7 +232,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         choices=("random", "hardest"),
     )
     train_size: int = setting(
-        "references to train on; all three sizes shrink by one factor if there are fewer", 40_000, at_least=1
+        "references to train on; with fewer, all three sizes shrink in proportion", 40_000, at_least=1
     )
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)

@@ -151,7 +151,7 @@ def _run(words: list[str]) -> None:
 
 def _run_verb(verb: str, words: list[str]) -> None:
     row = VERBS[verb]
-    if row.kinds is not None and words and words[0] in {"-h", "--help"}:
+    if row.kinds is not None and words and words[0] in {"-h", "--help", "--help-all"}:
         show(row.list_of_kinds(verb))
         return
     name, recipe, flags = recipe_and_flags([verb, *words])

@@ -119,15 +119,15 @@ JOURNEYS = {
         ),
         "train-nmt": Verb("train a translation model on a bitext", "train_nmt", shared=True),
         "evaluate-nmt": Verb(
-            "measure BLEU, chrF and TER of a model", "evaluate_nmt", shown=results.translation_scores
+            "measure BLEU, chrF and TER of a translation model", "evaluate_nmt", shown=results.translation_scores
         ),
-        "back-translate": Verb("translate the source side of a bitext into n-best paraphrase pairs", "back_translate"),
-        "paraphrase": Verb("paraphrase sentences by a round trip through other languages", "paraphrase_file"),
+        "back-translate": Verb("translate the sources of a bitext and pair them with its targets", "back_translate"),
+        "paraphrase": Verb("paraphrase sentences by round trips or a language model", "paraphrase_file"),
         "score": Verb("add measures as columns to paraphrase pairs: length, overlap, BLEU, perplexity, …", "score"),
         "filter": Verb("select paraphrase pairs by ranges over measures", "filter"),
         "fingerprint": Verb("turn evaluation sets into sentence fingerprints for --decontaminate", "fingerprint"),
-        "lexical-table": Verb("estimate translations of source tokens, for candidate vocabularies", "lexical_table"),
-        "train-classifier": Verb("train a classifier of translations", "train_classifier", shared=True),
+        "lexical-table": Verb("list likely translations of tokens, to speed up back-translate", "lexical_table"),
+        "train-classifier": Verb("train a detector of machine translation", "train_classifier", shared=True),
     },
     "an encoder of your own": {
         "train-tokenizer": Verb("train a tokenizer of words or sub-words for an encoder", "train_tokenizer"),
@@ -149,10 +149,10 @@ JOURNEYS = {
         "expand": Verb("replace words of sentences by their definitions in WordNet", "expand"),
         "train-bilingual-vectors": Verb("train word vectors of two languages in one space", "train_bilingual_vectors"),
         "train-parallel-classifier": Verb(
-            "train a classifier that detects translations", "train_parallel_classifier", shared=True
+            "train a classifier that detects parallel sentences", "train_parallel_classifier", shared=True
         ),
         "mine": Verb("find translations in two collections of sentences", "mine", shown=results.measures_of_mining),
-        "evaluate-mining": Verb("evaluate `mine` on a task", "evaluate_mining", shown=results.mining_tables),
+        "evaluate-mining": Verb("evaluate `mine` on known pairs", "evaluate_mining", shown=results.mining_tables),
     },
 }
 """All commands, by the groups of the overview."""

@@ -244,7 +244,7 @@ def _texts_of(rows: Rows) -> Iterator[str]:
 
 
 def _sentences_of(path: Path, raw: bytes) -> Iterable[str]:
-    """Read every sentence of a file of text."""
+    """Return the fields of a text file with the content `raw`, in the format that the name of `path` tells."""
     suffix = plain_suffix(path)
     if suffix == ".tmx":
         return tmx_texts(path)

@@ -240,7 +240,7 @@ def read_tsv(
 
 
 def header_of(path: Path, names: Iterable[str] = (), encoding: str = "utf-8") -> list[str] | None:
-    """Return the names in the first line of a file if it is a header: with usual pair names, or only with `names`."""
+    """Return the fields of the first line if it is a header: all are in `names`, or two are usual names of pairs."""
     fields = [field.strip().strip('"') for field in first_line_of(path, encoding).split("\t")]
     plain = [plain_name(field) for field in fields]
     is_named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)

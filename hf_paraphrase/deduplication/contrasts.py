@@ -33,7 +33,7 @@ _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
 def split_contrast(text: str) -> tuple[str, str]:
-    """Divide a text into its numbers and negations, which are returned second, and all other words."""
+    """Return the words of a text except auxiliaries, and then its numbers with the count of its negations."""
     others, numbers, negations = [], [], 0
     for word in tokenize(normalize_text(text)):
         if _NEGATION.fullmatch(word):

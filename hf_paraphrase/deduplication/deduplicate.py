@@ -52,8 +52,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
     """
 
     input: list[str] = setting(
-        "text (one per line), CSV, JSON lines or Parquet files of one format, or a folder or dataset on the Hub "
-        "that load_dataset opens",
+        "text (one per line), CSV, JSON lines or Parquet files of one format, or a folder that load_dataset opens",
         path=True,
         dataset=True,
     )

@@ -75,7 +75,7 @@ class DemoSettings(DeviceSettings):
         path=True,
     )
     model_source_lang: str | None = setting("source language: its code in multilingual translation models", None)
-    model_target_lang: str | None = setting("target language: its code in such a model", None)
+    model_target_lang: str | None = setting("target language: its code in multilingual translation models", None)
     port: int = setting(
         "the port on 127.0.0.1; 0 chooses a free one", 7860, at_least=0, at_most=65_535, excludes="output"
     )

@@ -43,7 +43,7 @@ class JoinSettings(Settings):
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and exports of them in integers) with the same number of components. One of them may be
     `weighted-trigrams`: random vectors of character trigrams, weighted down by their frequency in --text, which match
-    exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
+    exact names, numbers and rare words. A model that skips unknown words skips them also if it finds no other word.
     """
 
     model: list[str] = setting("averages: folders, namespace/name on the Hub, and once weighted-trigrams", path=True)

@@ -195,7 +195,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
 
 @dataclass(kw_only=True)
 class OptimizationSettings(Settings):
-    """The settings of the Trainer that the command line has, too."""
+    """The settings of the Trainer of transformers that are also flags."""
 
     GROUP: ClassVar[str] = "training"
 

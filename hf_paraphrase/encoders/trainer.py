@@ -173,7 +173,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self.forward_options = cast(TorchModule, self.encoder.backend).forward_options(self.encoder.choose_prompt())
 
     def _pair_objective(self) -> PairObjective:
-        """Make the objective of the pairs, which are encoded once, with the initial weights of the loss."""
+        """Make the objective of the pairs with a loss in its initial state; the first call encodes the pairs."""
         loss = copy.deepcopy(self._given_loss) if self.model_init is not None else self._given_loss
         objective = _pair_objective(self.encoder, self._pairs, loss, self.args)
         self._pairs = objective.collator.pairs

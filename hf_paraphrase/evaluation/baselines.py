@@ -110,7 +110,7 @@ def project_counts(
     items_of: Callable[[str], list[str]],
     weights: Callable[[], Mapping[str, float]] = dict,
 ) -> np.ndarray:
-    """Compute the mean of the random vectors of a text's items, float32 (n, :data:`DIMENSION`)."""
+    """Compute the mean of the weighted random vectors of a text's items, float32 (n, :data:`DIMENSION`)."""
     vocabulary: dict[str, int] = {}
     counts = build_count_matrix([items_of(text) for text in texts], vocabulary)
     own_weights = weights()

@@ -35,7 +35,7 @@ data 1.3 to 1.5 were alike for both encoders in the package, 1.0 and 1.7 worse."
 def add_words(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, words: Sequence[str], teacher: SentenceEncoder
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Give words that the tokenizer splits one token each.
+    """Make one token of each word that the tokenizer splits.
 
     The direction of a new vector is halfway between the teacher's vector of the word, mapped by ridge regression, and
     the sum of the vectors of its subwords.
@@ -43,7 +43,7 @@ def add_words(
     Args:
         model: An average.
         tokenizer: Its tokenizer, with BPE.
-        words: The words. Those that are one token already, at least 500, teach the map.
+        words: The words. At least 500 must be one token already; they teach the map.
         teacher: An encoder that knows the words.
 
     Returns:
@@ -85,7 +85,7 @@ def add_words(
 
 
 def _spell(backend: Tokenizer, words: Sequence[str]) -> dict[str, str]:
-    """Return the words by the token that each would be; texts of several words, and of none, are left out."""
+    """Map the token that a word would become to the word; leave out texts that are not a single word."""
     spelled: dict[str, str] = {}
     for word in words:
         text = backend.normalizer.normalize_str(word) if backend.normalizer else word

@@ -62,9 +62,9 @@ class ExportSettings(Settings):
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
     the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` it
-    is a quarter as large, with int4 an eighth: SentenceEncoder and all commands open it, model2vec too if it is a
-    single average in int8, AutoModel and sentence-transformers do not. ONNX, int8 and int4 are for averages of vectors
-    (avg, trigram, word-trigram); float16 is for every type of sentence encoder.
+    is a quarter as large, with int4 an eighth. All commands open it; so does sentence-transformers where this package
+    is installed, and model2vec if it is a single average in int8, but not AutoModel. ONNX, int8 and int4 are for
+    averages of vectors (avg, trigram, word-trigram); float16 is for every type of sentence encoder.
 
     A classifier of single sentences that train-supervised made becomes a graph from token ids to `logits` and
     `probabilities`; with --freeze-encoder it can be `--format json`: classifier.json has labels, weights and bias.
@@ -88,27 +88,27 @@ class ExportSettings(Settings):
         path=True,
     )
     frequency_weight: float | None = setting(
-        "for averages of one table (avg, trigram): a in the weight a / (a + p) of each token vector, p its relative "
-        "frequency in --sentences, e.g. 0.01; less weight for punctuation and frequent words",
+        "a, such as 0.01: multiply each token vector by a / (a + p), p being its relative frequency in --sentences, "
+        "so that frequent words count less; for averages of one table (avg, trigram)",
         None,
         at_least=1e-6,
         only_with="sentences",
     )
     center: bool = setting(
-        "for averages of one table: subtract the mean embedding of --sentences from every embedding",
+        "subtract the mean embedding of --sentences from every embedding; for averages of one table",
         False,
         only_with="sentences",
     )
     subword_weight: float | None = setting(
-        "for averages and joined averages: b in the weight 1 + b s of each token vector, s the fraction of its "
-        "occurrences in --sentences in words of several tokens, e.g. 0.5; more weight for rare words",
+        "b, such as 0.5: multiply each token vector by 1 + b s, s being the fraction of its occurrences in "
+        "--sentences in words of several tokens, so that rare words count more; for averages and joined averages",
         None,
         at_least=1e-6,
         only_with="sentences",
     )
     words: list[str] = setting(
-        f"for averages of one table with BPE: files of words, one per line, {PLAIN_OR_COMPRESSED}. Those that are "
-        "split become tokens, with vectors between their subwords' and those of --words-teacher",
+        f"files of words, one per line, {PLAIN_OR_COMPRESSED}: words of several tokens become one, whose vector is "
+        "between the sum of their vectors and the vector of --words-teacher; for averages of one table with BPE",
         [],
         path=True,
         only_with="words_teacher",
@@ -307,7 +307,7 @@ def _write_integer_table(folder: Path, config: Any, table: StoredMatrix, weights
     from safetensors.numpy import save_file
 
     assert table.scales is not None
-    # model2vec would take packed numbers for vectors if they had the name of the others.
+    # Under the usual name, model2vec would take packed numbers for vectors.
     values = {PACKED_TABLE: pack_int4(table.values)} if weights == INT4 else {TABLE: table.values}
     save_file(values | {SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
     write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: weights})

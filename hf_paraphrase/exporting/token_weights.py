@@ -31,7 +31,7 @@ _SENTENCES_AT_ONCE = 10_000
 def weight_tokens_by_frequency(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str], constant: float
 ) -> None:
-    """Multiply the vector of each token of an average by a / (a + p), in place.
+    """Multiply the vector of each token of an average, which changes, by a / (a + p).
 
     Args:
         model: The average.
@@ -56,7 +56,7 @@ def weight_subwords(
         tokenizer: Its tokenizer.
         sentences: Text to count s in: the fraction of a token's occurrences that are in words of several tokens. It
             is 0 for tokens of scripts without spaces, and in tables of whole words or trigrams.
-        weight: The weight of a token that only occurs in such words.
+        weight: How much longer the vector of a token becomes that occurs in such words only.
     """
     table = model.get_parameter("embeddings")
     letter = re.compile(f"[{python_class(unspaced_letters())}]")
@@ -91,7 +91,7 @@ def _measure_split_fractions(part: Tokenizer, sentences: Sequence[str], size: in
 
 @torch.no_grad()
 def center_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, sentences: Sequence[str]) -> None:
-    """Subtract the mean embedding of some sentences from every row of an average's table, which is changed."""
+    """Subtract the mean embedding of some sentences from every row of an average's table, in place."""
     vectors = SentenceEncoder(model, tokenizer).encode(list(sentences))
     # Sentences without known tokens have no embedding.
     embedded = vectors[vectors.any(axis=1)]

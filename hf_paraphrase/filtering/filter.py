@@ -53,15 +53,15 @@ class FilterSettings(FilterPipeline):
     )
     output: str = setting("output data folder")
     noise: float = setting(
-        "fraction of the kept pairs, 0 to 1, whose second sentence is exchanged at random: a known fraction of wrong "
-        "pairs among the paraphrases, marked in the column noise",
+        "fraction of the kept pairs, 0 to 1, whose second sentence is exchanged at random, to test the effect of "
+        "wrong pairs; the column noise marks them",
         0.0,
         at_least=0,
         at_most=1,
     )
     negatives: int | None = setting(
-        "random seed: add as many random pairs as are kept, with label 0 (true pairs get label 1); for losses that "
-        "use labels",
+        "random seed of as many random pairs as are kept, which are added with label 0 (true pairs get label 1); for "
+        "losses that use labels",
         None,
         at_least=0,
     )

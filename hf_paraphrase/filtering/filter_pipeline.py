@@ -38,7 +38,7 @@ class FilterPipeline(DecontaminationSettings):
     keep: list[str] = setting(
         "comparisons of a column with numbers or text, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' "
         "'language=en' 'domain in news,law', or "
-        f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
+        f"names of selections ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
         "if they are not columns yet; score adds columns that need a model, such as perplexity",
         [],
     )

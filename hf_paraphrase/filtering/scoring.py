@@ -47,8 +47,8 @@ class ScoreSettings(ShardSettings):
     )
     output: str = setting("output data folder; it appears only when complete")
     measures: list[str] = setting(
-        "by default all measures with their columns and models given, except "
-        f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}",
+        "the measures to add; by default all whose columns and models are given, except "
+        f"{', '.join(name for name in MEASURES if not MEASURES[name].by_default)}",
         [],
         choices=MEASURES,
     )

@@ -62,8 +62,8 @@ class PushSettings(Settings):
     private: bool = setting("make the repository private; a public one that exists is refused", False)
     revision: str = setting("the branch; it is created from main if missing", MAIN)
     dry_run: bool = setting(
-        "list what would be sent, per file a line with its size in bytes, a tab and its name, and send nothing; "
-        "needs no token and no network",
+        "send nothing; list the files that would be sent, one per line: size in bytes, tab, name; needs no token and "
+        "no network",
         False,
     )
     prune: bool = setting("delete files on the branch that the folder does not have", False)
@@ -74,7 +74,7 @@ class PushSettings(Settings):
 
 @dataclass(frozen=True)
 class Plan:
-    """The files that a push would send, the files left out with reasons, and the reason against redistribution."""
+    """The files that a push would send, the files left out with reasons, and the obstacle in the licence if any."""
 
     folder: Path
     repo_id: str
@@ -93,7 +93,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pushed:
-    """The URL and commit of the branch, whether this push made the commit, and further files of the branch."""
+    """The URL and commit of the branch, whether this push made the commit, and files that only the branch has."""
 
     url: str
     commit: str

@@ -37,7 +37,7 @@ class SentenceClassifier(PreTrainedModel):
       the KL divergence to the target distribution: the two whole numbers next to the score, with the score as mean;
     * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
 
-    An encoder of transformers itself is mean-pooled. Matrices of the head start Xavier uniform, its biases at 0.
+    The tokens of a transformer are mean-pooled. Matrices of the head start Xavier uniform, its biases at 0.
     """
 
     config_class = SentenceClassifierConfig
@@ -152,12 +152,12 @@ class SentenceClassifier(PreTrainedModel):
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1)
 
     def _scale(self, like: Tensor) -> Tensor:
-        """Return the whole numbers of the scale (labels,), with the type and device of `like`."""
+        """Return all scores from the lowest to the highest (labels,), with the type and device of `like`."""
         return like.new_tensor(range(self.config.lowest_score, self.config.highest_score + 1))
 
 
 def _is_of_transformers(config: SentenceClassifierConfig) -> bool:
-    """Return whether the encoder is a model of transformers itself, which is mean-pooled."""
+    """Return whether the encoder is of a built-in type of transformers, whose tokens are mean-pooled."""
     from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
     return (config.sentence_encoder or {}).get("model_type") in MODEL_MAPPING_NAMES

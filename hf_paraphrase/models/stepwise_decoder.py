@@ -25,8 +25,8 @@ class SourceProjections(NamedTuple):
         keys: (batch, source length, attention).
         values: (batch, source length, 3 * hidden + readout).
         penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
-        doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
-        excluded: Mask of the last candidates that a sentence must not use (batch, last candidates); None for none.
+        doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes tanh without it.
+        excluded: Whether a sentence must not use each of the last candidates (batch, last candidates), or None.
     """
 
     keys: Tensor
@@ -142,7 +142,7 @@ class StepwiseDecoder:
 
         Args:
             candidates: The distinct tokens for a batch of sentences.
-            excluded: Mask of the last candidates that a sentence must not use (batch, last candidates).
+            excluded: Whether a sentence must not use each of the last candidates (batch, last candidates).
         """
         assert self.of_output is not None
         decoder, (weight, bias) = copy.copy(self), self.of_output

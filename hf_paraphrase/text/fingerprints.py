@@ -120,7 +120,7 @@ class Containment:
 
 
 class Fingerprints:
-    """Named sets of sentences as fingerprints (uint64), and further matchers of sentences."""
+    """Named sets of sentences as fingerprints (uint64); matchers find more sentences, such as by n-grams."""
 
     def __init__(self, sets: Mapping[str, np.ndarray], matchers: Sequence[Matcher] = ()) -> None:
         self._matchers = matchers
@@ -147,7 +147,7 @@ class Fingerprints:
 
     @cached_property
     def _by_version(self) -> list[tuple[int, dict[str, np.ndarray], np.ndarray]]:
-        """The sets of each version, and all their fingerprints."""
+        """List each version, its sets, and the fingerprints of all its sets together."""
         versions = []
         for version in sorted(set(self.versions.values())):
             sets = {name: values for name, values in self.sets.items() if self.versions[name] == version}

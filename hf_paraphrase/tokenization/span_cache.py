@@ -120,7 +120,7 @@ class SpanCache:
         return self._gathered(cached, texts, self._codes_of_array(cached, spans), np.searchsorted(starts, offsets))
 
     def _codes_of_array(self, cached: _CachedSpans, spans: LargeStringArray) -> NDArray[np.int64]:
-        """Look up the codes of an array of spans; Arrow alone looks up spans of the previous call."""
+        """Look up the codes of an array of spans; spans of the previous call are found by Arrow, which is faster."""
         import pyarrow.compute as pc
 
         previous = cached.previous  # another thread may replace it
@@ -183,7 +183,7 @@ class _CachedSpans:
     """The concatenated ids of spans, in the order in which the spans were added.
 
     The array only grows, so several threads may use it at a time. A code packs three numbers: the start and the number
-    of the ids of a span, and whether the span must stand alone.
+    of the ids of a span, and whether a text with the span and others is tokenized as a whole.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class _CachedSpans:
         self._lock = threading.Lock()
 
     def add(self, spans: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
-        """Add different spans, their ids, and whether they must stand alone."""
+        """Add different spans, their ids, and whether each must be the only span of a text."""
         token_ids = TokenIds.of_lists(ids)
         with self._lock:
             # If another thread adds the same spans, the array has their ids twice.

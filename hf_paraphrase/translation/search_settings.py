@@ -94,7 +94,7 @@ class SearchSettings(BeamLimits):
     model_source_lang: str | None = setting(
         "source language: its code in a multilingual model, such as fra_Latn", None
     )
-    model_target_lang: str | None = setting("target language: its code in such a model", None)
+    model_target_lang: str | None = setting("target language: its code in a multilingual model", None)
     task_prefix: str | None = setting(
         "text to put before every source, as T5 models need it [default: the prefix for the languages]", None
     )

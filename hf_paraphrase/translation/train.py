@@ -58,7 +58,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         only_with="initial_model",
     )
     model_target_lang: str | None = setting(
-        "target language by its code in such a model [default: the bitext's]", None, only_with="initial_model"
+        "target language by its code in a multilingual model [default: the bitext's]", None, only_with="initial_model"
     )
     task_prefix: str | None = setting(
         "text before every source, as T5 models need it [default: the prefix for the languages]",
@@ -136,7 +136,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
     )
     evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
     max_words: int = setting("leave out pairs with more words than this in a sentence", 80, at_least=1)
-    max_units: int | None = setting("the same for BPE subwords (paper: 50)", None, at_least=1)
+    max_units: int | None = setting("maximum subwords of a sentence, like --max-words (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
         "precision; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]

@@ -39,7 +39,7 @@ def find_nearest(
     """Find the k vectors of a corpus with the highest cosine to each query.
 
     All vectors are compared, in blocks, so a corpus that is mapped from a file needs the memory of one block. Cosines
-    have double precision, so a result depends neither on the blocks nor on the other queries.
+    have double precision, so a result depends neither on the blocks nor on further queries.
 
     Args:
         queries: float32 (queries, dim).
@@ -159,7 +159,7 @@ def rank_within_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 class ScoredPairs:
     """Pairs of rows of an index and their cosines, each (pairs,), by descending cosine and then by row.
 
-    `found` is the number of pairs from which the best were selected.
+    `found` is the number of all pairs before the selection.
     """
 
     first: NDArray[np.int64]

@@ -34,7 +34,7 @@ def check_finite(name: str, vectors: NDArray[Any], first: int = 0, *, path: Path
 
 
 def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
-    """Return the vectors of an encoder; refuse those that are not finite or not of shape (count, dim)."""
+    """Return the vectors of an encoder; refuse vectors that are not finite or not of shape (count, dim)."""
     vectors = np.asarray(vectors)
     if vectors.ndim != 2 or len(vectors) != count:
         raise ModelError(f"the encoder returned an array of shape {vectors.shape} for {count} texts")

@@ -8,14 +8,17 @@ import importlib
 import inspect
 import json
 import re
+import shlex
 import textwrap
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import hf_paraphrase
 from hf_paraphrase.commands.parser import VerbParser
 from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
-from hf_paraphrase.settings import option_of
+from hf_paraphrase.settings import is_written, option_of
 from stubs import function_stub
 
 PACKAGES = {
@@ -44,12 +47,16 @@ PACKAGES = {
 """The packages and modules whose names are public, each with the title of its page."""
 _MORE = {"registry": ["Registry", "import_file"]}
 """Public names of modules without `__all__`."""
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+_SHELL = re.compile(r"(?:<!-- not run: .*? -->\n)?^```bash\n.*?^```", re.DOTALL | re.MULTILINE)
+_CALL = re.compile(r"^hf-paraphrase (?:.*\\\n)*.*$", re.MULTILINE)
+_TYPES = {"str": "TEXT", "int": "INTEGER", "float": "NUMBER", "_truth": "true|false"}
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def overview() -> str:
     """Return the Markdown of the list of all commands, with links to their pages."""
-    lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] VERB [flags]`; these are all verbs.", ""]
+    lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] COMMAND [flags]`; these are all commands.", ""]
     for journey, verbs in JOURNEYS.items():
         lines += [f"## {title_of(journey)}", ""]
         lines += [f"* [`{verb}`]({verb}.md): {row.summary.replace('*', chr(92) + '*')}" for verb, row in verbs.items()]
@@ -63,14 +70,39 @@ def title_of(journey: str) -> str:
 
 
 def verb_page(verb: str, row: Verb) -> str:
-    """Return the Markdown of the page of a command: its help."""
+    """Return the Markdown of the page of a command: an example, and the help with the types of the flags."""
     parts = [f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"]
     for kind in row.kinds or [None]:
         typed = f"{verb} {kind}" if kind else verb
         heading = f"## {typed}\n\n" if kind else ""
-        shown = VerbParser(row.recipe_of(kind).settings, typed, shows_all=True).format_help()
-        parts.append(f"{heading}```text\n{shown}```\n")
+        if example := example_of(typed):
+            heading += f"```bash\n{example}\n```\n\n"
+        settings = row.recipe_of(kind).settings
+        parser = VerbParser(settings, typed, shows_all=True)
+        fields = {field.name: field for field in dataclasses.fields(settings)}
+        for action in parser._actions:
+            if action.metavar is None and action.nargs != 0:
+                option = option_of(fields[action.dest])
+                is_path = option.path or is_written(fields[action.dest])
+                action.metavar = "PATH" if is_path else _TYPES[getattr(action.type, "__name__", "str")]
+        parts.append(f"{heading}```text\n{parser.format_help()}```\n")
     return "\n".join(parts)
+
+
+def example_of(typed: str) -> str | None:
+    """Return the shortest call of a command on a page, or in the cases of the tests; the tests run both."""
+    calls = []
+    for path in sorted({*DOCS.rglob("*.md")} - {*DOCS.glob("studies/*")}):
+        blocks = [block for block in _SHELL.findall(path.read_text("utf-8")) if not block.startswith("<!--")]
+        calls += [call for block in blocks for call in _CALL.findall(block)]
+    cases = []
+    for name, case in yaml.safe_load((DOCS.parent / "scripts/reliability/cases.yaml").read_text("utf-8")).items():
+        output = f" --output {name}{case.get('ending', '')}" if case.get("writes", True) else ""
+        cases.append(f"hf-paraphrase {shlex.join(re.sub('[{}]', '', case['run'] + output).split())}")
+    for group in (cases, calls) if typed in {"demo", "push"} else (calls, cases):
+        if own := [call for call in group if f"{call} ".startswith(f"hf-paraphrase {typed} ")]:
+            return min(own, key=len)
+    return None
 
 
 def public_names() -> dict[str, dict[str, Any]]:

@@ -31,7 +31,7 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):<code>(?:~[\w.]*\.)?
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the generated pages of the reference to the navigation."""
-    verbs: list[Any] = [{"All verbs": "reference/command_line/index.md"}]
+    verbs: list[Any] = [{"All commands": "reference/command_line/index.md"}]
     for journey, names in JOURNEYS.items():
         verbs.append({title_of(journey): [f"reference/command_line/{verb}.md" for verb in names]})
     packages: list[Any] = [{"Every command is a function": "reference/functions.md"}]

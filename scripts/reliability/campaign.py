@@ -88,7 +88,7 @@ class Probes:
             return []
         if ended.code != 2 or len(ended.errors) != 1 or ended.has_traceback:
             return [f"{path.relative_to(folder)} damaged: ended with {ended.code}: {ended.stderr[-500:]}"]
-        # A part leaves the state of the job to the other parts, and a job leaves what it finished to `--resume`.
+        # A part leaves the state of the job to later parts, and a job leaves finished work to `--resume`.
         finished = (path for path in (folder / "run").glob(".*.partial/output/**/*") if path.is_file())
         if case.in_parts or (case.resumes and any(finished)):
             return []

@@ -6,7 +6,7 @@ DATA is a folder with the transfer tasks of SentEval. TREC has a test part. The 
 stratified folds, which are the same for every classifier; few rows are tested on a tenth that is held out. The table
 has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of `train-supervised` with a
 frozen and a fine-tuned encoder, and with --model2vec of model2vec's own classifier, and how far fine-tuning is above
-TF-IDF. Standard errors are over folds or draws, and that of a difference on a test part over its rows.
+TF-IDF. Standard errors are over folds or draws; for a difference on a test part, over its rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEW = 20
 
 
 def read_task(folder: Path, name: str, folds: int = 0) -> list[tuple[Rows, Rows]]:
-    """Read the training and the test rows of a task: its own parts, those of each fold, or nine tenths and a tenth."""
+    """Read training and test rows of a task: its own parts, the parts of each fold, or nine tenths and a tenth."""
     parts = find_transfer_tasks(folder, [name])[0][name]
     texts, labels = parts["train"].sides[0], [str(label) for label in parts["train"].gold]
     if "test" in parts:

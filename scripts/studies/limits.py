@@ -3,7 +3,7 @@
     python scripts/studies/limits.py --data DATA --models builtin multilingual MiniLM=FOLDER
 
 DATA contains manythings/. Two English sentences of Tatoeba with a common translation are paraphrases. The first
-sentence is altered so that its meaning changes while nearly all words stay: `not` is added, two names change places, a
+sentence is altered so that its meaning changes while nearly all words stay: `not` is added, two names are swapped, a
 name is replaced, or a number is changed. The table shows the percentage of pairs whose altered sentence is closer to
 the original than the paraphrase is. An encoder that understands the change scores 0.
 """

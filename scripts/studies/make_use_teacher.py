@@ -24,7 +24,7 @@ SIZES = (2, 3, 5)
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read the weights, with those that the three convolutions share concatenated."""
+    """Read the weights, and concatenate the projections of the three convolutions."""
     with np.load(path, allow_pickle=False) as file:
         stored = {name: file[name] for name in file.files}
     # Row i of the table of tokens is in part i modulo the number of parts, in integers with a scale and an offset.

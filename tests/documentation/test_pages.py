@@ -36,6 +36,13 @@ def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
             assert option.help.strip() and re.search(rf"^  {name}\b", page, re.MULTILINE), typed
 
 
+def test_the_page_of_a_command_has_an_example_and_the_types_of_its_flags(pages):
+    without = {verb for verb, row in VERBS.items() if "```bash\nhf-paraphrase" not in pages.verb_page(verb, row)}
+    assert without == {"quickstart"}
+    page = pages.verb_page("encode", VERBS["encode"])
+    assert all(line in page for line in ("--input PATH", "--batch-size INTEGER", "--prompt-name TEXT"))
+
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 

@@ -33,7 +33,7 @@ def test_card_and_record_of_what_a_trainer_saves_say_what_is_known_and_no_secret
     _, folder = saved(evaluator=lambda encoder: {"dev_mean": 12.5})
     card = ModelCard.load(folder / "README.md")
     assert card.data.license == "unknown" and card.data.library_name == "sentence-transformers"
-    assert "8 numbers a sentence" in card.text and "Before you publish it, describe them here" in card.text
+    assert "8 components per sentence" in card.text and "Before you publish it, describe them here" in card.text
     text = (folder / "provenance.json").read_text()
     record = json.loads(text)
     assert "from Python" in record["command"] and record["seed"] == 7 and record["results"]["updates"] == 2

@@ -57,7 +57,7 @@ class BitextSource(Source, UserFileSettings):
     target_lang: str = setting("language code of the target, e.g. en")
     source_file: str | None = setting("source sentences, one per line; with --target-file", None, path=True)
     target_file: str | None = setting("their translations, line by line", None, path=True)
-    tsv: str | None = setting("or one file with tab-separated fields, without quoting", None, path=True)
+    tsv: str | None = setting("one file with tab-separated fields, without quoting", None, path=True)
     columns: str = setting(
         "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for a field to "
         "skip (at the end of a line it may be absent)",
@@ -66,19 +66,19 @@ class BitextSource(Source, UserFileSettings):
         only_with="tsv",
     )
     tmx: str | None = setting(
-        "or a translation memory; each unit with both languages is a pair; regions are ignored (fr-FR is fr)",
+        "a translation memory; each unit with both languages is a pair; regions are ignored (fr-FR is fr)",
         None,
         path=True,
     )
     gettext: str | None = setting(
-        "or a gettext catalogue (.po, .mo) or a folder of catalogues in several languages; obsolete, fuzzy "
+        "a gettext catalogue (.po, .mo) or a folder of catalogues in several languages; obsolete, fuzzy "
         "and untranslated messages are skipped",
         None,
         path=True,
     )
     dataset: str | None = setting(
-        "or a dataset on the Hub, such as Helsinki-NLP/opus_books, or a folder or file that load_dataset opens, with "
-        "a column translation that has both languages, or columns named by their codes, or source and target",
+        "a folder or file that load_dataset opens, with a column translation of both languages, or columns named by "
+        "their codes, or source and target",
         None,
         path=True,
         dataset=True,

@@ -51,15 +51,14 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
     )
     TEMPLATE: ClassVar[str] = "pairs"
 
-    tsv: str = setting("the file: tab-separated fields, without quoting, one pair per line", "", path=True)
+    tsv: str = setting("a file of tab-separated fields, without quoting, one pair per line", "", path=True)
     csv: str = setting(
-        "or a file with commas, semicolons or tabs, a header, and doubled quotes inside quoted fields", "", path=True
+        "a file with commas, semicolons or tabs, a header, and doubled quotes inside quoted fields", "", path=True
     )
-    jsonl: str = setting("or a file with one JSON object per line", "", path=True)
-    parquet: str = setting("or a Parquet file", "", path=True)
+    jsonl: str = setting("a file with one JSON object per line", "", path=True)
+    parquet: str = setting("a Parquet file", "", path=True)
     dataset: str = setting(
-        "or a dataset on the Hub, such as sentence-transformers/all-nli, or a folder of Parquet, JSON or CSV files "
-        "that load_dataset opens; --split chooses its split",
+        "a folder of Parquet, JSON or CSV files that load_dataset opens; --split chooses its split",
         "",
         path=True,
         dataset=True,

@@ -169,9 +169,9 @@ def pool(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def open_transformer(folder: Path, options: LoadingOptions) -> tuple[PooledTransformer, Any, InputProcessing] | None:
-    """Open a folder of sentence-transformers or transformers; return None for one with other modules.
+    """Open a folder of sentence-transformers or transformers; return None for a folder with other modules.
 
-    The pooling computes in float32. With the model, in evaluation mode, come its tokenizer and processing.
+    Returns the model in evaluation mode, its tokenizer and its processing. The pooling computes in float32.
     """
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES

@@ -26,8 +26,8 @@ class ObjectiveSettings(Settings):
     GROUP: ClassVar[str] = "loss"
 
     cosine_weight: float = setting(
-        "weight of 1 - cos(student, teachers), the mean over texts; where the sizes differ, through a projection "
-        "with orthonormal columns, which changes no cosine and is discarded",
+        "weight of 1 - cos(student, teachers); if their sizes differ, a projection with orthonormal columns, which "
+        "changes no cosine and is discarded, is trained with the student",
         1.0,
         at_least=0,
     )
@@ -105,8 +105,8 @@ class TeacherSettings(DecontaminationSettings):
         group=_LANGUAGES,
     )
     bitext: list[str] = setting(
-        "bitext folders with one column in --teacher-lang: the student learns the teachers' vector of its text for "
-        "both texts of a pair, and so for other languages",
+        "bitext folders with one column in --teacher-lang: for both texts of a pair the student learns the "
+        "teachers' vector of the text in that language",
         [],
         path=True,
         dataset=True,
@@ -140,7 +140,7 @@ class TeacherSettings(DecontaminationSettings):
         choices=["auto", "bf16", "fp32"],
         group=_TEXT,
     )
-    columns: list[str] = setting("columns of the data folders to read [default: as for search]", [], group=_TEXT)
+    columns: list[str] = setting("text columns [default: sentence, text, sentence1, sentence2]", [], group=_TEXT)
     max_characters: int = setting("leave out texts of more characters than this", 1000, at_least=1, group=_TEXT)
 
     @property

@@ -198,7 +198,7 @@ class TranslationCost(Measure):
     model_source_lang: str | None = setting(
         "language of the sources: its code in a multilingual translation model", None
     )
-    model_target_lang: str | None = setting("language of the translations: its code in that model", None)
+    model_target_lang: str | None = setting("language of the translations: its code in a multilingual model", None)
     task_prefix: str | None = setting("text to put before every source, as T5 models need it", None)
     device: str = device_setting()
 

@@ -49,10 +49,10 @@ GRIDS: dict[str, list[str]] = {
 class TuneSettings(Settings):
     """Train one encoder for each range of each filter on each data set, and choose by the dev mean alone.
 
-    Test means never influence the choice. They are reported for the chosen and the random selection over several
-    seeds, with the confidence interval of their difference over seeds and test pairs; for all other cells over the
-    seeds of the grid; and for the last against the first of length_bins (table 5). If a reference has ranked
-    translations, the best one is used.
+    Test means never influence the choice. The chosen and a random selection are trained with several seeds, and the
+    report has their test means and the confidence interval of the difference over seeds and test pairs. Other cells
+    have the seeds of the grid; the last of length_bins is compared with the first (table 5). If a reference has
+    ranked translations, the best one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
@@ -70,7 +70,7 @@ class TuneSettings(Settings):
     filters: list[str] = setting("the filters [default: length, or none with --keep]", [], choices=GRIDS)
     keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
-        "'overlap_1<=0.7,bleu<0.5'; one of those over the same columns is chosen",
+        "'overlap_1<=0.7,bleu<0.5'; of ranges over the same columns one is chosen",
         [],
     )
     encoders: list[str] = setting(

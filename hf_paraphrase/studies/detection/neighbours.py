@@ -117,7 +117,7 @@ def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | 
 class NeighbourSettings(QuerySettings):
     """Show the nearest sentences to a query under several encoders (Sjöblom et al. 2018, tables 4, 5, 10, 11).
 
-    Every sentence is compared. Sentences that differ in case and spacing only count once, the query itself not at all.
+    Every sentence is compared. Sentences that differ only in case and spacing count as one; the query is left out.
     """
 
     neighbours: int = setting("nearest sentences per query", 10, names=["--neighbours", "--top-k"], at_least=1)

@@ -60,7 +60,7 @@ class GateAnalysisSettings(ReportSettings):
 
     model: str = setting("the folder of a GRAN", path=True)
     text: list[str] = setting("text files, one sentence per line, plain or compressed", [], path=True)
-    tagged: list[str] = setting("tagged files instead: CoNLL-U, or word/TAG, a sentence on one line", [], path=True)
+    tagged: list[str] = setting("tagged files instead of --text: CoNLL-U, or sentences of word/TAG", [], path=True)
     max_sentences: int = setting("number of distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
     seed: int = seed_setting("random seed of the bootstrap")
