@@ -1,7 +1,7 @@
 """Reads files as Arrow batches, without guessing types.
 
 Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has the type of
-its values: text such as a date stays text, and whole numbers that exceed 64 bits become text.
+most of its values: text such as a date stays text. Whole numbers that no common type holds exactly become text.
 
 CSV is read strictly: a quoted field that is not closed within 100 lines, or is followed by anything but the delimiter,
 is an error, and the lines after its first one are read again.
@@ -14,9 +14,9 @@ import json
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -347,18 +347,36 @@ class JsonReader(FileReader):
     def _read_schema(self) -> pa.Schema:
         """Read all files once for the keys of all objects and for the types of their values."""
         types: dict[str, pa.DataType] = {}
-        self._texts: dict[str, str] = {}
-        for file in self.files:
-            objects = self._objects(file)
-            while block := list(islice(objects, BATCH_ROWS)):
-                for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
-                    values = [value.get(name) for _, value in block]
-                    types[name] = _common_type(types.get(name, pa.null()), values)
-                    if name not in self._texts and str in (kinds := [*map(type, values)]):
-                        self._texts[name] = f"{file}:{block[kinds.index(str)][0]}"
+        first_texts: dict[str, str] = {}
+        surplus, widened = Counter[str](), set[str]()
+        for file, block in self._blocks():
+            for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
+                values = [value.get(name) for _, value in block]
+                kinds = [*map(type, values)]
+                if num_texts := kinds.count(str):
+                    first_texts.setdefault(name, f"{file}:{block[kinds.index(str)][0]}")
+                    values = [value for value in values if not isinstance(value, str)]
+                surplus[name] += len(kinds) - kinds.count(type(None)) - 2 * num_texts
+                before = types.get(name, pa.null())
+                types[name] = _common_type(before, values)
+                widened |= set() if types[name] == before or pa.types.is_null(before) else {name}
+        for _, block in self._blocks() if widened else ():
+            for name in widened:  # whole numbers that a floating point number would round
+                values = [value.get(name) for _, value in block if not isinstance(value.get(name), str)]
+                with suppress(UnicodeEncodeError):
+                    types[name] = types[name] if _holds(types[name], values) else pa.string()
+        are_texts = {name for name in first_texts if surplus[name] <= 0 or pa.types.is_string(types[name])}
+        self._texts = {name: first_texts[name] for name in are_texts}
+        types |= dict.fromkeys(are_texts, pa.string())
         # A column without values, or with an object without any key, which Parquet cannot hold, is text.
         are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
         return pa.schema([(name, pa.string() if are_text[name] else kind) for name, kind in types.items()])
+
+    def _blocks(self) -> Iterator[tuple[Any, list[tuple[int, Mapping[str, Any]]]]]:
+        for file in self.files:
+            objects = self._objects(file)
+            while block := list(islice(objects, BATCH_ROWS)):
+                yield file, block
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(to_path(file), self.errors, self.encoding)
@@ -429,6 +447,14 @@ def _common_type(before: pa.DataType, values: list[Any]) -> pa.DataType:
         return pa.unify_schemas(fields, promote_options="permissive").field(0).type
     except pa.ArrowException:
         return pa.string()
+
+
+def _holds(kind: pa.DataType, values: list[Any]) -> bool:
+    try:
+        pa.array(values, kind)
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _open_parquet(path: Any) -> pq.ParquetFile:

@@ -308,6 +308,9 @@ def _as_arrow(rows: Any) -> Any:
             return pa.Table.from_pandas(rows, preserve_index=any(name is not None for name in rows.index.names))
         if hasattr(rows, "collect") and hasattr(rows, "sink_parquet"):  # a lazy frame of polars
             rows = rows.collect()
+        if "Object" in (dtypes := [*map(str, getattr(rows, "dtypes", ()))]):  # whose values are addresses in Arrow
+            problem = f"the column {rows.columns[dtypes.index('Object')]} holds Python objects"
+            raise InputError(problem, path=type(rows).__name__, remedy="convert or remove it")
         if hasattr(rows, "__arrow_c_stream__"):
             return pa.table(rows)
         if isinstance(rows, Mapping):
