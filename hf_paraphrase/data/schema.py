@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import InputError
 
@@ -166,6 +167,15 @@ def class_names_of(schema: pa.Schema) -> dict[str, list[str]]:
         return {}
     classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
     return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}
+
+
+def with_class_names(table: pa.Table) -> pa.Table:
+    """Replace class numbers by the names of the classes, and other numbers, such as -1, by null."""
+    for name, names in class_names_of(table.schema).items():
+        if pa.types.is_integer(table.schema.field(name).type):
+            positions = pc.index_in(table.column(name), pa.array(range(len(names)), table.schema.field(name).type))
+            table = with_column(table, name, pa.array(names, pa.string()).take(positions))
+    return table
 
 
 def class_metadata(class_names: Mapping[str, Sequence[str]]) -> dict[str, str] | None:

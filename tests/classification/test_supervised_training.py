@@ -412,6 +412,10 @@ def test_rows_without_a_published_class_get_a_prediction_and_truth_values_are_cl
     hidden = Dataset.from_dict({"text": ["good day", "bad day"], "label": [-1, -1]}, features=features)
     results = predict(model=tmp_path / "model", data=hidden, output=tmp_path / "out.jsonl")
     assert results["rows"] == 2 and results["scores"] is None
+    predict(model=tmp_path / "model", data=train, output=tmp_path / "out.csv")
+    names = [json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["label"]]
+    names += [row["label"] for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
+    assert names == [None, *(["good", "bad"] * 10)]
     truths = Dataset.from_dict({"text": rows["text"], "label": [True, False] * 10})
     assert read_labelled(truths, "train", column="label").names == {"True", "False"}
 
