@@ -215,7 +215,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
     for info in infos if isinstance(infos, list) else [infos]:
         own = names.setdefault(info.get("config_name", "default"), {})
         for column in info.get("features") or ():
-            kind = column.get("dtype")
+            kind = column.get("list", column.get("dtype"))
             if isinstance(kind, dict) and "class_label" in kind:
                 own[column["name"]] = list(kind["class_label"].get("names", {}).values())
     return names

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
-from ..data.schema import class_names_of, is_number, is_text, require_texts
+from ..data.schema import is_number, is_text, require_texts, with_class_names
 from ..data.text_files import Field
 from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
@@ -181,23 +181,14 @@ def read_labelled_texts(
     if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
         remedy = "give one class per text; train-supervised takes several"
         raise InputError(f"the column {label_column} is of type {kind}, not of classes", path=path, remedy=remedy)
-    names = class_names_of(table.schema).get(label_column, [])
-    classes = [_name_class(value, names) for value in table[label_column].to_pylist()]
+    values = with_class_names(table)[label_column].to_pylist()
+    classes = ["" if value is None or value != value else str(value).strip() for value in values]
     if part == "test" and not any(classes):
         return [], []
     if "" in classes:
         row = classes.index("") + 1
         raise InputError(f"row {row} of {name} has no {label_column}", path=path, remedy="fill it in")
     return [text or "" for text in table[text_column].to_pylist()], classes
-
-
-def _name_class(value: Any, names: Sequence[str]) -> str:
-    """Return the class name of a value, the empty text for no class (null, or -1 among class numbers)."""
-    if value is None or value != value or (names and value == -1):
-        return ""
-    if names and isinstance(value, int) and 0 <= value < len(names):
-        return names[value]
-    return str(value).strip()
 
 
 def _find_parts(source: Path) -> dict[str, Path]:
