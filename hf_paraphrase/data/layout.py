@@ -312,7 +312,8 @@ def _prepared_layout(name: str, subset: str | None) -> Layout | None:
 
 def _class_names(builder: Any) -> dict[str, list[str]]:
     features = builder.info.features or {}
-    return {column: list(feature.names) for column, feature in features.items() if hasattr(feature, "names")}
+    items = {column: getattr(feature, "feature", feature) for column, feature in features.items()}
+    return {column: list(item.names) for column, item in items.items() if hasattr(item, "names")}
 
 
 def _members(file: str) -> list[str]:

@@ -16,7 +16,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,6 +37,8 @@ _FORMS = {
     pa.float64(): r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$",
 }
 """The form of numbers that do not change when they are read as a type."""
+_TEXT, _EXACT = pa.string(), pa.int32()
+"""The types of texts, and of JSON's whole numbers that floating point numbers of 64 bits represent, too."""
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
 csv.field_size_limit(sys.maxsize)
@@ -347,36 +349,25 @@ class JsonReader(FileReader):
     def _read_schema(self) -> pa.Schema:
         """Read all files once for the keys of all objects and for the types of their values."""
         types: dict[str, pa.DataType] = {}
-        first_texts: dict[str, str] = {}
-        surplus, widened = Counter[str](), set[str]()
-        for file, block in self._blocks():
-            for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
-                values = [value.get(name) for _, value in block]
-                kinds = [*map(type, values)]
-                if num_texts := kinds.count(str):
-                    first_texts.setdefault(name, f"{file}:{block[kinds.index(str)][0]}")
-                    values = [value for value in values if not isinstance(value, str)]
-                surplus[name] += len(kinds) - kinds.count(type(None)) - 2 * num_texts
-                before = types.get(name, pa.null())
-                types[name] = _common_type(before, values)
-                widened |= set() if types[name] == before or pa.types.is_null(before) else {name}
-        for _, block in self._blocks() if widened else ():
-            for name in widened:  # whole numbers that a floating point number would round
-                values = [value.get(name) for _, value in block if not isinstance(value.get(name), str)]
-                with suppress(UnicodeEncodeError):
-                    types[name] = types[name] if _holds(types[name], values) else pa.string()
-        are_texts = {name for name in first_texts if surplus[name] <= 0 or pa.types.is_string(types[name])}
-        self._texts = {name: first_texts[name] for name in are_texts}
-        types |= dict.fromkeys(are_texts, pa.string())
-        # A column without values, or with an object without any key, which Parquet cannot hold, is text.
-        are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
-        return pa.schema([(name, pa.string() if are_text[name] else kind) for name, kind in types.items()])
-
-    def _blocks(self) -> Iterator[tuple[Any, list[tuple[int, Mapping[str, Any]]]]]:
+        surplus, self._texts = Counter[str](), dict[str, str]()
         for file in self.files:
             objects = self._objects(file)
             while block := list(islice(objects, BATCH_ROWS)):
-                yield file, block
+                for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
+                    values = [value.get(name) for _, value in block]
+                    kinds = [*map(type, values)]
+                    if num_texts := kinds.count(str):
+                        self._texts.setdefault(name, f"{file}:{block[kinds.index(str)][0]}")
+                        values = [value for value in values if not isinstance(value, str)]
+                    surplus[name] += len(kinds) - kinds.count(type(None)) - 2 * num_texts
+                    types[name] = _common_type(types.get(name, pa.null()), values)
+        # The type of most values is that of the column.
+        self._texts = {name: line for name, line in self._texts.items() if surplus[name] <= 0 or types[name] == _TEXT}
+        types |= dict.fromkeys(self._texts, _TEXT)
+        # A column without values, or with an object without any key, which Parquet cannot hold, is text.
+        are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
+        types = {name: pa.int64() if kind == _EXACT else kind for name, kind in types.items()}
+        return pa.schema([(name, _TEXT if are_text[name] else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(to_path(file), self.errors, self.encoding)
@@ -436,25 +427,20 @@ def _common_type(before: pa.DataType, values: list[Any]) -> pa.DataType:
     """Return one type for these values and all earlier ones; text if no type fits."""
     try:
         if {bool, float} <= {*map(type, values)}:  # which Arrow takes for numbers
-            return pa.string()
+            return _TEXT
         kind = pa.array(values).type
     except UnicodeEncodeError:
         kind = pa.infer_type(values)
     except (pa.ArrowException, TypeError, OverflowError):
-        return pa.string()
+        return _TEXT
+    if kind == pa.int64() and all(abs(value or 0) <= 2**53 for value in values):
+        kind = _EXACT
     try:
         fields = [pa.schema([("", part)]) for part in (before, kind)]
-        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+        unified = pa.unify_schemas(fields, promote_options="permissive").field(0).type
     except pa.ArrowException:
-        return pa.string()
-
-
-def _holds(kind: pa.DataType, values: list[Any]) -> bool:
-    try:
-        pa.array(values, kind)
-    except pa.ArrowException:
-        return False
-    return True
+        return _TEXT
+    return _TEXT if unified == pa.float64() and pa.int64() in (before, kind) else unified
 
 
 def _open_parquet(path: Any) -> pq.ParquetFile:

@@ -176,15 +176,18 @@ def class_names_of(schema: pa.Schema) -> dict[str, list[str]]:
 def with_class_names(table: pa.Table) -> pa.Table:
     """Replace class numbers by the names of the classes, and other numbers, such as -1, by null."""
     for name, names in class_names_of(table.schema).items():
-        column, known = table.column(name), dict(enumerate(names))
-
-        def named(value: Any, known: dict[int, str] = known) -> Any:
-            return [*map(named, value)] if isinstance(value, list) else known.get(value)
-
+        column = table.column(name)
         if not is_text(column.type):
             kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
-            table = with_column(table, name, pa.array(map(named, column.to_pylist()), kind))
+            named = [_name_of_class(value, names) for value in column.to_pylist()]
+            table = with_column(table, name, pa.array(named, kind))
     return table
+
+
+def _name_of_class(value: Any, names: Sequence[str]) -> Any:
+    if isinstance(value, list):
+        return [_name_of_class(item, names) for item in value]
+    return names[value] if value in range(len(names)) else None
 
 
 def class_metadata(class_names: Mapping[str, Sequence[str]], schema: pa.Schema) -> dict[str, str] | None:

@@ -191,31 +191,23 @@ def read_labelled_texts(
     return [text or "" for text in table[text_column].to_pylist()], classes
 
 
-def _find_parts(source: Path) -> dict[str, Path]:
-    """Find the train part of data and, if there is one, the test part: a file, or splits."""
-    if source.is_file():
-        return {"train": source}
-    parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
-    if "train" not in parts:
-        raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
-    return parts
-
-
 def _read_texts(settings: EvaluateSettings) -> Benchmark:
     tasks: dict[str, dict[str, Examples]] = {}
     inputs: list[Path] = []
     for name, source in name_folders(settings).items():
-        parts = _find_parts(source)
+        parts = {"train", "test"}.intersection(DataFolder(source).splits)
+        if "train" not in parts:
+            raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
         columns = settings.text_column, settings.label_column
-        read = {part: read_labelled_texts(path, part, *columns) for part, path in parts.items()}
+        read = {part: read_labelled_texts(source, part, *columns) for part in sorted(parts, reverse=True)}
         if "test" in read and not read["test"][0]:
             log(f"{name}: no row of the test part has a {settings.label_column}: the train part is divided into folds")
-            read, parts = {"train": read["train"]}, {"train": parts["train"]}
+            del read["test"]
         classes = sorted({label for _, labels in read.values() for label in labels})
         tasks[name] = {
             part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()
         }
-        inputs += dict.fromkeys(parts.values())
+        inputs.append(source)
     return _make_benchmark(
         tasks,
         "Classification",

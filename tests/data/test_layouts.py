@@ -364,12 +364,13 @@ def test_values_come_out_as_they_went_in(name, text, values, tmp_path):
 
 def test_json_values_of_several_blocks_have_the_types_of_one_block(tmp_path, monkeypatch):
     path = tmp_path / "a.jsonl"
-    objects = [{"n": 2**53 + 1, "x": 1, "y": {"z": 2**53 + 1}}, {"n": 0.5, "x": 0.5, "y": {"z": 0.5}}, {"n": None}]
+    objects = [{"n": 2**53 + 1, "x": 1, "y": 2**53 + 1}, {"n": 0.5, "x": 0.5, "y": 1}, {"n": None}]
     path.write_text("".join(f"{json.dumps(value)}\n" for value in objects))
     expected = open_rows(path).read()
     monkeypatch.setattr("hf_paraphrase.data.readers.BATCH_ROWS", 1)
     assert open_rows(path).read().equals(expected)
     assert expected["n"].to_pylist() == ["9007199254740993", "0.5", None] and expected["x"].to_pylist()[:2] == [1, 0.5]
+    assert expected["y"].to_pylist() == [2**53 + 1, 1, None]
 
 
 def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
