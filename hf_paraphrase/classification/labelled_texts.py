@@ -17,7 +17,7 @@ from ..artefacts.hub_models import BUILTIN
 from ..data.folder import DataFolder
 from ..data.pair_rows import is_missing
 from ..data.row_selection import hold_out
-from ..data.schema import require_texts
+from ..data.schema import require_texts, with_class_names
 from ..errors import InputError, UsageError
 from ..settings import setting
 from ..text.hashing import draw_keys
@@ -199,7 +199,7 @@ def read_labelled(
             remedy = f"name it with --text-column or --target-column; the columns are {', '.join(schema.names)}"
             raise InputError(f"split `{split}` has no column {name}", path=folder, remedy=remedy)
     require_texts(schema, folder, sides)
-    table = opened.table(split, columns)
+    table = opened.table(split, columns) if graded else with_class_names(opened.table(split, columns))
     sentences = [table.column(side).cast(pa.string()).to_pylist() for side in sides]
     texts = LabelledTexts(folder, split, *sentences)
     if not len(texts):
@@ -212,19 +212,18 @@ def read_labelled(
     if column is None:
         return texts
     texts.multi_label = not graded and (separator is not None or pa.types.is_nested(schema.field(column).type))
-    names = [] if graded else opened.class_names(column, split)
     for row, value in enumerate(table.column(column).to_pylist()):
-        if not complete and (value is None or (not texts.multi_label and is_missing(value, names))):
+        if not complete and (value is None or (not texts.multi_label and is_missing(value))):
             texts.targets.append(None)
         elif graded:
             texts.targets.append(_parse_score(texts, row, column, value))
         elif not texts.multi_label:
-            texts.targets.append((_name_class(texts, row, column, value, names),))
+            texts.targets.append((_name_class(texts, row, column, value),))
         else:
             # An empty field of a CSV file is None.
             labels = value.split(separator) if isinstance(value, str) else value or []
             labels = labels if isinstance(labels, list) else [labels]
-            stripped = (_name_class(texts, row, column, label, names).strip() for label in labels)
+            stripped = (_name_class(texts, row, column, label).strip() for label in labels)
             texts.targets.append(tuple(dict.fromkeys(filter(None, stripped))))
     return texts
 
@@ -239,14 +238,14 @@ def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> flo
     return score
 
 
-def _name_class(texts: LabelledTexts, row: int, column: str, value: Any, names: Sequence[str]) -> str:
+def _name_class(texts: LabelledTexts, row: int, column: str, value: Any) -> str:
     if isinstance(value, bool) or (isinstance(value, str) and (texts.multi_label or value.strip())):
         return str(value)
     is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
-    if not is_number or value != int(value) or (names and not 0 <= value < len(names)):
+    if not is_number or value != int(value):
         remedy = "fix the row; a task of scores is --task similarity or regression"
         raise texts.error(f"row {row + 1}: the {column} is {value!r}, not a class", remedy)
-    return names[int(value)] if names else str(int(value))
+    return str(int(value))
 
 
 @dataclass

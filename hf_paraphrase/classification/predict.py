@@ -17,7 +17,8 @@ from ..artefacts.artefact import Artefact, Card, output_file
 from ..artefacts.files import atomic_write, atomic_write_text, dump_json
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
-from ..data.folder import DataFolder, write_split
+from ..data.folder import DataFolder, check_split_name, write_split
+from ..data.schema import with_class_names
 from ..encoders.dev_sets.pair_sets import choose_split
 from ..errors import InputError, UsageError
 from ..messages import log
@@ -86,7 +87,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
                 **inherited_metadata(Path(settings.data)),
                 "model": to_path(settings.model).resolve().name,
                 "data": to_path(settings.data).resolve().name,
-                "split": split,
+                "split": check_split_name(split),
                 "num_rows": table.num_rows,
                 "table": None if scores is None else format_scores({split: scores}),
             }
@@ -101,6 +102,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
         with atomic_write(path) as temporary:
             pq.write_table(table, temporary)
         return
+    table = with_class_names(table)
     if path.suffix == ".jsonl":
         atomic_write_text(path, (dump_json(row) + "\n" for row in table.to_pylist()))
         return

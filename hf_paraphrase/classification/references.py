@@ -64,10 +64,9 @@ def draw_references(
         keyed = zip(parts[-1].tolist(), texts, strict=True)
         available.update(dict.fromkeys(key for key, text in keyed if (text or "").strip()))
     if len(available) < _SMALLEST:
+        remedy = f"give back-translated pairs of {_SMALLEST} references or more"
         raise InputError(
-            f"there are only {len(available)} references to train and test on",
-            path=Path(folder),
-            remedy=f"give back-translated pairs of {_SMALLEST} references or more",
+            f"there are only {len(available)} references to train and test on", path=folder, remedy=remedy
         )
     factor = min(1.0, len(available) / sum(sizes))
     counts = [max(1, int(size * factor)) for size in sizes]
@@ -78,12 +77,8 @@ def draw_references(
         members = references[begin:end]
         drawn_parts[part] = [reference for reference in members if reference.translations]
         if not drawn_parts[part]:
-            raise InputError(
-                f"the {part} part is empty: no translation of its {len(members)} references differs from the "
-                "reference",
-                path=Path(folder),
-                remedy="give more pairs, or longer n-best lists",
-            )
+            problem = f"the {part} part is empty: all translations of its {len(members)} references equal them"
+            raise InputError(problem, path=folder, remedy="give more pairs, or longer n-best lists")
     counted = ", ".join(f"{len(members):,} {part}" for part, members in drawn_parts.items())
     log(f"{len(available):,} distinct references; drawn: {counted}")
     return drawn_parts
@@ -134,11 +129,8 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
         # A list of version 0.1 has a column of ids in between.
         return np.unique(np.array([int(line.split("\t")[-1], 16) for line in lines], dtype=np.uint64))
     except (OSError, IndexError, ValueError, OverflowError) as error:
-        raise ModelError(
-            f"the classifier has no readable list of the references it has seen: {error}",
-            path=path,
-            remedy="copy the whole folder again",
-        ) from error
+        problem = f"the classifier has no readable list of the references it has seen: {error}"
+        raise ModelError(problem, path=path, remedy="copy the whole folder again") from error
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:

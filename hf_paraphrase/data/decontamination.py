@@ -232,8 +232,9 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
 
 
 def _add(read: Fingerprints, name: str, texts: Iterable[str]) -> int:
-    """Add sentences to a set; log and return their number."""
-    if count := read.add(name, pa.array(texts, pa.string())):
+    """Add sentences to a set, and the lines of texts with several; log and return their number."""
+    lines = chain.from_iterable(dict.fromkeys([text, *text.split("\n")]) for text in texts)
+    if count := read.add(name, pa.array(lines, pa.string())):
         log(f"{name}: {count:,} sentences of four words or more to keep out")
     return count
 

@@ -118,7 +118,9 @@ class DataFolder:
 
 
 def check_split_name(name: str) -> str:
-    """Return the name of a split; refuse a name that `datasets` does not accept."""
+    """Return a name for a split as `datasets` accepts it: `en-fr.test` becomes `en_fr.test`; refuse any other name."""
+    configuration, point, split = name.rpartition(".")
+    name = re.sub(r"[^\w.]", "_", configuration, flags=re.ASCII) + point + split
     if not re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name
@@ -137,7 +139,7 @@ def write_split(
 
     Columns are ordered and cast to the schema. The `repeating` columns, by default all, are dictionary-encoded.
     """
-    check_split_name(split)
+    split = check_split_name(split)
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []

@@ -215,7 +215,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
     for info in infos if isinstance(infos, list) else [infos]:
         own = names.setdefault(info.get("config_name", "default"), {})
         for column in info.get("features") or ():
-            kind = column.get("dtype")
+            kind = column.get("list", column.get("dtype"))
             if isinstance(kind, dict) and "class_label" in kind:
                 own[column["name"]] = list(kind["class_label"].get("names", {}).values())
     return names
@@ -312,7 +312,8 @@ def _prepared_layout(name: str, subset: str | None) -> Layout | None:
 
 def _class_names(builder: Any) -> dict[str, list[str]]:
     features = builder.info.features or {}
-    return {column: list(feature.names) for column, feature in features.items() if hasattr(feature, "names")}
+    items = {column: getattr(feature, "feature", feature) for column, feature in features.items()}
+    return {column: list(item.names) for column, item in items.items() if hasattr(item, "names")}
 
 
 def _members(file: str) -> list[str]:

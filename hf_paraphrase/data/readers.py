@@ -1,7 +1,7 @@
 """Reads files as Arrow batches, without guessing types.
 
 Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has the type of
-its values: text such as a date stays text, and whole numbers that exceed 64 bits become text.
+most of its values: text such as a date stays text. Whole numbers that no common type holds exactly become text.
 
 CSV is read strictly: a quoted field that is not closed within 100 lines, or is followed by anything but the delimiter,
 is an error, and the lines after its first one are read again.
@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -37,6 +37,8 @@ _FORMS = {
     pa.float64(): r"^[+-]?((0|[1-9][0-9]{0,14})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$",
 }
 """The form of numbers that do not change when they are read as a type."""
+_TEXT, _EXACT = pa.string(), pa.int32()
+"""The types of texts, and of JSON's whole numbers that floating point numbers of 64 bits represent, too."""
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines also have."""
 csv.field_size_limit(sys.maxsize)
@@ -347,18 +349,25 @@ class JsonReader(FileReader):
     def _read_schema(self) -> pa.Schema:
         """Read all files once for the keys of all objects and for the types of their values."""
         types: dict[str, pa.DataType] = {}
-        self._texts: dict[str, str] = {}
+        surplus, self._texts = Counter[str](), dict[str, str]()
         for file in self.files:
             objects = self._objects(file)
             while block := list(islice(objects, BATCH_ROWS)):
                 for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
                     values = [value.get(name) for _, value in block]
+                    kinds = [*map(type, values)]
+                    if num_texts := kinds.count(str):
+                        self._texts.setdefault(name, f"{file}:{block[kinds.index(str)][0]}")
+                        values = [value for value in values if not isinstance(value, str)]
+                    surplus[name] += len(kinds) - kinds.count(type(None)) - 2 * num_texts
                     types[name] = _common_type(types.get(name, pa.null()), values)
-                    if name not in self._texts and str in (kinds := [*map(type, values)]):
-                        self._texts[name] = f"{file}:{block[kinds.index(str)][0]}"
+        # The type of most values is that of the column.
+        self._texts = {name: line for name, line in self._texts.items() if surplus[name] <= 0 or types[name] == _TEXT}
+        types |= dict.fromkeys(self._texts, _TEXT)
         # A column without values, or with an object without any key, which Parquet cannot hold, is text.
         are_text = {name: pa.types.is_null(kind) or "struct<>" in str(kind) for name, kind in types.items()}
-        return pa.schema([(name, pa.string() if are_text[name] else kind) for name, kind in types.items()])
+        types = {name: pa.int64() if kind == _EXACT else kind for name, kind in types.items()}
+        return pa.schema([(name, _TEXT if are_text[name] else kind) for name, kind in types.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(to_path(file), self.errors, self.encoding)
@@ -418,17 +427,20 @@ def _common_type(before: pa.DataType, values: list[Any]) -> pa.DataType:
     """Return one type for these values and all earlier ones; text if no type fits."""
     try:
         if {bool, float} <= {*map(type, values)}:  # which Arrow takes for numbers
-            return pa.string()
+            return _TEXT
         kind = pa.array(values).type
     except UnicodeEncodeError:
         kind = pa.infer_type(values)
     except (pa.ArrowException, TypeError, OverflowError):
-        return pa.string()
+        return _TEXT
+    if kind == pa.int64() and all(abs(value or 0) <= 2**53 for value in values):
+        kind = _EXACT
     try:
         fields = [pa.schema([("", part)]) for part in (before, kind)]
-        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+        unified = pa.unify_schemas(fields, promote_options="permissive").field(0).type
     except pa.ArrowException:
-        return pa.string()
+        return _TEXT
+    return _TEXT if unified == pa.float64() and pa.int64() in (before, kind) else unified
 
 
 def _open_parquet(path: Any) -> pq.ParquetFile:

@@ -82,7 +82,7 @@ class Rows:
         default = next(iter(layout.class_names.values()), {})
         names = {**layout.class_names.get(split.rpartition(".")[0], default), **class_names_of(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
-        self.schema = self.schema.with_metadata(class_metadata(self.class_names))
+        self.schema = self.schema.with_metadata(class_metadata(self.class_names, self.schema))
         if repeated := [name for name, count in Counter(self.schema.names).items() if count > 1]:
             also = f", also as {self._theirs[repeated[0]]}" if repeated[0] in self._theirs else ""
             choice = ", or choose with prepare pairs --columns sentence1=…,sentence2=…" if also else ""
@@ -308,6 +308,9 @@ def _as_arrow(rows: Any) -> Any:
             return pa.Table.from_pandas(rows, preserve_index=any(name is not None for name in rows.index.names))
         if hasattr(rows, "collect") and hasattr(rows, "sink_parquet"):  # a lazy frame of polars
             rows = rows.collect()
+        if "Object" in (dtypes := [*map(str, getattr(rows, "dtypes", ()))]):  # whose values are addresses in Arrow
+            problem = f"the column {rows.columns[dtypes.index('Object')]} holds Python objects"
+            raise InputError(problem, path=type(rows).__name__, remedy="convert or remove it")
         if hasattr(rows, "__arrow_c_stream__"):
             return pa.table(rows)
         if isinstance(rows, Mapping):

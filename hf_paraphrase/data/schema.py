@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -155,22 +156,45 @@ def with_binary_labels(table: pa.Table, name: str, values: pa.Array) -> pa.Table
     """Add or replace a column of labels, 1 for a paraphrase, and drop the class names of a replaced column."""
     table = with_column(table, name, values)
     names = {column: names for column, names in class_names_of(table.schema).items() if column != name}
-    return table.replace_schema_metadata(class_metadata(names))
+    return table.replace_schema_metadata(class_metadata(names, table.schema))
 
 
 def class_names_of(schema: pa.Schema) -> dict[str, list[str]]:
-    """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
+    """Read the names of classes, also of lists of them, from the metadata that `datasets` gives an Arrow schema."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, TypeError, ValueError):
         return {}
-    classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
-    return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}
+    class_names: dict[str, list[str]] = {}
+    for name, feature in features.items():
+        item = feature.get("feature", feature) if isinstance(feature, dict) else None
+        if isinstance(item, dict) and item.get("_type") == "ClassLabel":
+            class_names[name] = list(item["names"])
+    return class_names
 
 
-def class_metadata(class_names: Mapping[str, Sequence[str]]) -> dict[str, str] | None:
-    """Write the names of classes as `datasets` does, so that they stay with their columns in an output."""
-    if not class_names:
-        return None
-    features = {name: {"names": list(names), "_type": "ClassLabel"} for name, names in class_names.items()}
-    return {"huggingface": json.dumps({"info": {"features": features}})}
+def with_class_names(table: pa.Table) -> pa.Table:
+    """Replace class numbers by the names of the classes, and other numbers, such as -1, by null."""
+    for name, names in class_names_of(table.schema).items():
+        column = table.column(name)
+        if not is_text(column.type):
+            kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
+            named = [_name_of_class(value, names) for value in column.to_pylist()]
+            table = with_column(table, name, pa.array(named, kind))
+    return table
+
+
+def _name_of_class(value: Any, names: Sequence[str]) -> Any:
+    if isinstance(value, list):
+        return [_name_of_class(item, names) for item in value]
+    return names[value] if value in range(len(names)) else None
+
+
+def class_metadata(class_names: Mapping[str, Sequence[str]], schema: pa.Schema) -> dict[str, str] | None:
+    """Write the names of the classes of columns as `datasets` does, so that they stay with them in an output."""
+    features: dict[str, Any] = {}
+    for name, names in class_names.items():
+        features[name] = {"names": list(names), "_type": "ClassLabel"}
+        if is_list(schema.field(name).type):
+            features[name] = {"feature": features[name], "_type": "List"}
+    return {"huggingface": json.dumps({"info": {"features": features}})} if features else None

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
-from ..data.schema import class_names_of, is_number, is_text, require_texts
+from ..data.schema import is_number, is_text, require_texts, with_class_names
 from ..data.text_files import Field
 from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
 from ..errors import InputError, UsageError
@@ -181,8 +181,8 @@ def read_labelled_texts(
     if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
         remedy = "give one class per text; train-supervised takes several"
         raise InputError(f"the column {label_column} is of type {kind}, not of classes", path=path, remedy=remedy)
-    names = class_names_of(table.schema).get(label_column, [])
-    classes = [_name_class(value, names) for value in table[label_column].to_pylist()]
+    values = with_class_names(table)[label_column].to_pylist()
+    classes = ["" if value is None or value != value else str(value).strip() for value in values]
     if part == "test" and not any(classes):
         return [], []
     if "" in classes:
@@ -191,40 +191,23 @@ def read_labelled_texts(
     return [text or "" for text in table[text_column].to_pylist()], classes
 
 
-def _name_class(value: Any, names: Sequence[str]) -> str:
-    """Return the class name of a value, the empty text for no class (null, or -1 among class numbers)."""
-    if value is None or value != value or (names and value == -1):
-        return ""
-    if names and isinstance(value, int) and 0 <= value < len(names):
-        return names[value]
-    return str(value).strip()
-
-
-def _find_parts(source: Path) -> dict[str, Path]:
-    """Find the train part of data and, if there is one, the test part: a file, or splits."""
-    if source.is_file():
-        return {"train": source}
-    parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
-    if "train" not in parts:
-        raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
-    return parts
-
-
 def _read_texts(settings: EvaluateSettings) -> Benchmark:
     tasks: dict[str, dict[str, Examples]] = {}
     inputs: list[Path] = []
     for name, source in name_folders(settings).items():
-        parts = _find_parts(source)
+        parts = {"train", "test"}.intersection(DataFolder(source).splits)
+        if "train" not in parts:
+            raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
         columns = settings.text_column, settings.label_column
-        read = {part: read_labelled_texts(path, part, *columns) for part, path in parts.items()}
+        read = {part: read_labelled_texts(source, part, *columns) for part in sorted(parts, reverse=True)}
         if "test" in read and not read["test"][0]:
             log(f"{name}: no row of the test part has a {settings.label_column}: the train part is divided into folds")
-            read, parts = {"train": read["train"]}, {"train": parts["train"]}
+            del read["test"]
         classes = sorted({label for _, labels in read.values() for label in labels})
         tasks[name] = {
             part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()
         }
-        inputs += dict.fromkeys(parts.values())
+        inputs.append(source)
     return _make_benchmark(
         tasks,
         "Classification",

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata
-from ..data.folder import DataFolder, write_split
+from ..data.folder import DataFolder, check_split_name, write_split
 from ..data.row_selection import BATCH_ROWS
 from ..data.schema import with_column
 from ..errors import UsageError
@@ -165,7 +165,7 @@ def _make_card(
         **inherited_metadata(folder),
         "title": f"{folder.resolve().name}, {what}",
         "source": folder.resolve().name,
-        "split": settings.split,
+        "split": check_split_name(settings.split),
         "rows": rows,
         "columns": schema.names,
         "bitext": find_sides(schema.names) != SIDES,

@@ -199,11 +199,8 @@ def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list
     for keys, _ in _hash_references(folder, split, seed):
         lowest = np.unique(np.concatenate([lowest, keys]))[: count + 1]
     if len(lowest) <= count:
-        raise InputError(
-            f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
-            path=folder.path,
-            remedy="hold out fewer, so that pairs are left",
-        )
+        problem = f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out"
+        raise InputError(problem, path=folder.path, remedy="hold out fewer, so that pairs are left")
     drawn: dict[str, None] = {}
     for keys, texts in _hash_references(folder, split, seed):
         drawn |= dict.fromkeys(compress(texts, are_among(keys, lowest[:count])))

@@ -55,11 +55,10 @@ def add_random_pairs(
     generator = np.random.default_rng([seed, _DRAWING_NOISE])
     num_noise = round(noise * len(first))
     if noise and num_noise < 2:
-        raise InputError(
-            f"--noise {noise:g} of {len(first):,} pairs is {num_noise}, and at least two pairs exchange sentences",
-            path=path,
-            remedy="give a higher --noise or more pairs",
+        problem = (
+            f"--noise {noise:g} of {len(first):,} pairs is {num_noise}, and at least two pairs exchange sentences"
         )
+        raise InputError(problem, path=path, remedy="give a higher --noise or more pairs")
     chosen = np.sort(generator.choice(len(first), num_noise, replace=False))
     option = "--noise"
     try:

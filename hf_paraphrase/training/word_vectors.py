@@ -153,11 +153,8 @@ def fill_embeddings(
     matrix[tokenizer.pad_token_id] = 0.0
     coverage = Coverage(size - len(special), len(rows), int(counts.sum()), int(counts[rows].sum()))
     if coverage.tokens and not coverage.tokens_with_vector:
-        raise InputError(
-            "no training word has a vector",
-            path=vectors.source,
-            remedy="give vectors in the same language and casing (see --lower-case)",
-        )
+        remedy = "give vectors in the same language and casing (see --lower-case)"
+        raise InputError("no training word has a vector", path=vectors.source, remedy=remedy)
     with torch.no_grad():
         embeddings[:size].copy_(torch.from_numpy(matrix))
     return coverage

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
-from datasets import ClassLabel, Dataset, Features, Value
+from datasets import ClassLabel, Dataset, Features, List, Value, load_dataset
 from scipy.special import softmax
 from scipy.stats import spearmanr
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +21,7 @@ from small_runs import write as write_columns
 from tiny_encoders import new_model, with_all_parameters_moved, write_average
 from tiny_training import Killed, on_cpu
 
-from hf_paraphrase import predict, train_supervised
+from hf_paraphrase import filter, predict, prepare_pairs, train_supervised
 from hf_paraphrase.classification.classifier import ClassifierInputs, predict_logits
 from hf_paraphrase.classification.labelled_texts import SupervisedSettings, read_labelled, read_supervised
 from hf_paraphrase.classification.scores import compare_classes, compare_scores
@@ -308,6 +308,25 @@ def test_a_dataset_keeps_the_names_of_its_classes(tmp_path):
     assert result["split"] == "train" and result["scores"]["accuracy"] > 90
 
 
+def test_lists_of_classes_keep_their_names_in_models_predictions_and_folders(tmp_path):
+    texts = [f"{('ice', 'sun')[i % 2]} {i}" for i in range(40)]
+    columns = {"sentence1": texts, "sentence2": texts, "topics": [[0], [0, 1]] * 20}
+    sides = dict.fromkeys(("sentence1", "sentence2"), Value("string"))
+    features = Features({**sides, "topics": List(ClassLabel(names=["cold", "warm"]))})
+    dataset = Dataset.from_dict(columns, features=features)
+    trained = train_supervised(data=dataset, target_column="topics", freeze_encoder=True, output=tmp_path / "model")
+    assert trained.class_names == ["cold", "warm"]
+    predict(model=tmp_path / "model", data=dataset, output=tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["topics"] for line in lines[:2]] == [["cold"], ["cold", "warm"]]
+    filter(pairs=dataset, keep=["length>0"], output=tmp_path / "filtered")
+    prepare_pairs(dataset=tmp_path / "filtered", keep_columns=True, output=tmp_path / "prepared")
+    for name in ("filtered", "prepared"):
+        made = load_dataset(str(tmp_path / name), split="train", cache_dir=str(tmp_path / "cache"))
+        assert made.features["topics"] == features["topics"]
+        assert read_labelled(str(tmp_path / name), "train", column="topics").names == {"cold", "warm"}
+
+
 def test_four_repeated_texts_are_enough_for_a_dev_part(tmp_path):
     columns = {"text": [f"t{i % 4}" for i in range(40)], "label": [i % 2 for i in range(40)]}
     assert sizes(read(write(tmp_path / "data", train=columns))) == {"train": 30, "dev": 10}
@@ -412,6 +431,10 @@ def test_rows_without_a_published_class_get_a_prediction_and_truth_values_are_cl
     hidden = Dataset.from_dict({"text": ["good day", "bad day"], "label": [-1, -1]}, features=features)
     results = predict(model=tmp_path / "model", data=hidden, output=tmp_path / "out.jsonl")
     assert results["rows"] == 2 and results["scores"] is None
+    predict(model=tmp_path / "model", data=train, output=tmp_path / "out.csv")
+    names = [json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["label"]]
+    names += [row["label"] for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
+    assert names == [None, *(["good", "bad"] * 10)]
     truths = Dataset.from_dict({"text": rows["text"], "label": [True, False] * 10})
     assert read_labelled(truths, "train", column="label").names == {"True", "False"}
 

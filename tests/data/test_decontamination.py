@@ -142,6 +142,15 @@ def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
     assert sets.match([["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]])[0].all()
 
 
+def test_each_line_of_a_text_with_several_is_kept_out(tmp_path):
+    (tmp_path / "a.csv").write_text('id,text\n1,"The man plays a guitar.\nA girl is styling hair."\n')
+    pq.write_table(pa.table({"text": ["The man plays a guitar.\r\nA girl is styling hair."]}), tmp_path / "a.parquet")
+    texts = ["the man plays a guitar", "a girl is styling hair", "The man plays a guitar. A girl is styling hair."]
+    for name in ("a.csv", "a.parquet"):
+        matched, _ = load_fingerprints([tmp_path / name]).match([[*texts, "another plain sentence here"]])
+        assert matched.tolist() == [True, True, True, False]
+
+
 def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, caplog):
     hindi, plain = "वह दिन में काम करता है", "sentence number {} is here".format
     (words,) = normalize_words_as(1, pa.array([hindi]), pa.array([""])).to_pylist()

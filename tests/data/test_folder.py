@@ -11,6 +11,7 @@ from datasets import Dataset, IterableDataset, load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase import filter, prepare_pairs
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
 from hf_paraphrase.data.rows import open_rows
@@ -62,9 +63,23 @@ def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path)
 
 def test_a_split_name_that_load_dataset_refuses_is_refused_before_anything_is_written(tmp_path):
     rows = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
-    with pytest.raises(UsageError, match=r"`en-de\.train` is not a name for a split"):
-        write_split(tmp_path / "d", "en-de.train", rows.to_batches(), rows.schema)
+    with pytest.raises(UsageError, match=r"`train-1` is not a name for a split"):
+        write_split(tmp_path / "d", "train-1", rows.to_batches(), rows.schema)
     assert not (tmp_path / "d").exists()
+
+
+def test_outputs_of_a_split_of_a_configuration_with_a_dash_open_with_load_dataset(tmp_path):
+    configs = [
+        {"config_name": name, "default": name == "en-de", "data_files": f"{name}.csv"} for name in ("en-de", "en-fr")
+    ]
+    for config in configs:
+        (tmp_path / config["data_files"]).write_text(f"sentence1,sentence2\n{config['config_name']},a\n")
+    (tmp_path / "README.md").write_text(f"---\nconfigs: {json.dumps(configs)}\n---\n")
+    filter(pairs=tmp_path, split="en-fr.train", output=tmp_path / "filtered")
+    prepare_pairs(dataset=tmp_path, split="en-fr.train", output=tmp_path / "prepared")
+    for name in ("filtered", "prepared"):
+        made = load_dataset(str(tmp_path / name), cache_dir=str(tmp_path / "cache"))
+        assert {split: rows["sentence1"][:] for split, rows in made.items()} == {"en_fr.train": ["en-fr"]}, name
 
 
 @pytest.mark.parametrize("counts", [(0, 3, 3), (3, 0, 3), (3, 0, 0)])

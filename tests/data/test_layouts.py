@@ -318,6 +318,9 @@ def test_types_within_types_come_out_of_a_data_folder_as_load_dataset_reads_it(t
     expected |= {"map": [{"m": [{"key": "x", "value": 1}]}] * 2, "period": [648, 649]}
     assert {name: [row[name] for row in made] for name in columns} == expected
     assert load_dataset(str(tmp_path / "out"), split="train").remove_columns("length").to_list() == made
+    frame = pl.DataFrame({"text": ["a"], "o": pl.Series([object()], dtype=pl.Object)})
+    with pytest.raises(InputError, match=r"DataFrame: the column o holds Python objects \(convert or remove it"):
+        open_rows(frame)
     with pytest.raises(InputError, match=r"sparse_union<.*which Parquet does not have"):
         open_rows(pa.table({"u": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}))
 
@@ -357,6 +360,17 @@ def test_a_row_of_another_type_is_named_with_its_column(as_rows):
 def test_values_come_out_as_they_went_in(name, text, values, tmp_path):
     (tmp_path / name).write_text(text)
     assert open_rows(tmp_path / name).read().to_pydict() == values
+
+
+def test_json_values_of_several_blocks_have_the_types_of_one_block(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    objects = [{"n": 2**53 + 1, "x": 1, "y": 2**53 + 1}, {"n": 0.5, "x": 0.5, "y": 1}, {"n": None}]
+    path.write_text("".join(f"{json.dumps(value)}\n" for value in objects))
+    expected = open_rows(path).read()
+    monkeypatch.setattr("hf_paraphrase.data.readers.BATCH_ROWS", 1)
+    assert open_rows(path).read().equals(expected)
+    assert expected["n"].to_pylist() == ["9007199254740993", "0.5", None] and expected["x"].to_pylist()[:2] == [1, 0.5]
+    assert expected["y"].to_pylist() == [2**53 + 1, 1, None]
 
 
 def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
@@ -537,6 +551,7 @@ def test_commands_take_the_encoding_and_the_numbers_of_a_file(tmp_path, monkeypa
         ([("train.jsonl", '{"a": 1}\n{"a": \n')], r"train.jsonl:2: not a JSON object"),
         ([("train.jsonl", '{"a": "x"}\n{"a": 7}\n')], r"train.jsonl:2: `a` is not text: 7"),
         ([("train.jsonl", '{"a": 7}\n\n{"a": "x"}\n')], r"jsonl:1: `a` is not text: 7 .*first text is in .*jsonl:3\)"),
+        ([("train.jsonl", '{"a": 7}\n{"a": "x"}\n{"a": 8}\n')], r"jsonl:2: `a` is not int64: \"x\""),
         ([("train.csv", "a,b\n1,2\n3\n")], r"train.csv:3: 1 field where the header has 2"),
         ([("train.csv", "")], "empty|no data"),
         ([("provenance.json", "{}")], "not a data folder"),

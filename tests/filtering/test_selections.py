@@ -134,8 +134,9 @@ def test_large_integers_are_compared_exactly(kind):
     ],
 )
 def test_a_column_of_classes_is_compared_with_their_names_or_numbers(text, rows):
-    metadata = class_metadata({"topic": ["news", "law", "at sea", "7"]})
-    table = pa.table({"topic": [0, 1, 2, 3, -1]}, schema=pa.schema([("topic", pa.int64())], metadata=metadata))
+    schema = pa.schema([("topic", pa.int64())])
+    metadata = class_metadata({"topic": ["news", "law", "at sea", "7"]}, schema)
+    table = pa.table({"topic": [0, 1, 2, 3, -1]}, schema=schema.with_metadata(metadata))
     selection = parse_selection(text)
     check_selections([selection], table.schema)
     assert np.flatnonzero(apply_selection(selection, table)).tolist() == rows

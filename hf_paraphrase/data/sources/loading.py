@@ -145,5 +145,6 @@ def part_features(part: Part) -> datasets.Features:
     """Return the features of a part: its schema, with the names of classes where it has any."""
     features = datasets.Features.from_arrow_schema(part.schema)
     for column, names in part.class_names.items():
-        features[column] = datasets.ClassLabel(names=list(names))
+        label = datasets.ClassLabel(names=list(names))
+        features[column] = datasets.List(label) if isinstance(features[column], datasets.List) else label
     return features

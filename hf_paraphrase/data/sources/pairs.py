@@ -120,7 +120,7 @@ class PairsSource(Source, UserFileSettings, FormatSettings):
         theirs = {} if self.kind == "tsv" else self._rows.class_names
         names = {ours: tuple(theirs[column]) for ours, column in self._names.items() if column in theirs}
         names.pop(LABEL, None)  # its values become 1 and 0
-        return [Part(self.split, self._schema, files, self._read, training=True, class_names=names)]
+        return [Part(check_split_name(self.split), self._schema, files, self._read, training=True, class_names=names)]
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""

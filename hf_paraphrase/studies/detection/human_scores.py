@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.folder import DataFolder, check_split_name
+from ...data.folder import DataFolder
 from ...encoders.dev_sets.pair_sets import GradedSet, read_graded_folder, score_with_encoder
 from ...errors import InputError
 from ...settings import recipe, setting
@@ -73,7 +73,7 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
 
 
 def _read_set(name: str, folder: Path, splits: Sequence[str]) -> GradedSet:
-    splits = [check_split_name(split) for split in dict.fromkeys(splits)] or _default_splits(folder)
+    splits = list(dict.fromkeys(splits)) or _default_splits(folder)
     parts = [read_graded_folder(folder, split, is_given=True) for split in splits]
     if not any(map(len, parts)):
         raise InputError(f"no pair in {', '.join(splits)}", path=folder, remedy="give another --split")

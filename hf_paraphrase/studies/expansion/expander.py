@@ -19,7 +19,7 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import inherited_metadata
 from ...data.decontamination import DecontaminationSettings, Decontaminator
-from ...data.folder import DataFolder, write_split
+from ...data.folder import DataFolder, check_split_name, write_split
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
@@ -237,7 +237,9 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
         expander = Expander.from_wordnet(wordnet, settings.decontaminator(), **sampling)
         counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)
         rows = {
-            split: write_split(artefact.staging, split, _expanded(corpus, expander, counts), EXPANDED)
+            check_split_name(split): write_split(
+                artefact.staging, split, _expanded(corpus, expander, counts), EXPANDED
+            )
             for split, corpus in corpora.items()
         }
         if not any(rows.values()):

@@ -73,6 +73,12 @@ def test_a_malformed_line_is_skipped_on_request_however_its_file_is_given(kind, 
     (tmp_path / "a.jsonl").write_text('{"sentence1": "a", "sentence2": "b"}\n{"sentence1":\n')
     rows, corpus = read({kind: str(tmp_path / "a.jsonl"), "on_error": "skip"})
     assert rows == [{"sentence1": "a", "sentence2": "b"}] and corpus.counts["train"]["malformed"] == 1
+    # The type of most values is that of the column.
+    for labels, readable in (((1, "odd", 0), [1, 0]), (("1", 1, "0"), [1, 0])):
+        pairs = [{"sentence1": "a", "sentence2": "b", "label": label} for label in labels]
+        (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+        rows, corpus = read({kind: str(tmp_path / "a.jsonl"), "on_error": "skip"})
+        assert [row["label"] for row in rows] == readable and corpus.counts["train"]["malformed"] == 1
 
 
 @pytest.mark.parametrize(
