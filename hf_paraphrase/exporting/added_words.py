@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -43,24 +44,28 @@ def add_words(
     Args:
         model: An average.
         tokenizer: Its tokenizer, with BPE.
-        words: The words. At least 500 must be one token already; they teach the map.
-        teacher: An encoder that knows the words.
+        words: The words. At least 500 must be one token by merges; they teach the map. Words added earlier do not.
+        teacher: An encoder that knows the words; those that it embeds to zeros are left out.
 
     Returns:
         The new model, and its tokenizer.
 
     Raises:
-        ModelError: The tokenizer is of another kind.
+        ModelError: The tokenizer is of another kind, or has other tokens for the first word of a text.
         InputError: Fewer words than 500 are one token.
     """
     backend: Tokenizer = tokenizer.backend_tokenizer
-    if not isinstance(backend.model, BPE):
-        raise ModelError(
-            f"words are added to tokenizers of BPE, not of {type(backend.model).__name__}",
-            remedy="train one with train-tokenizer --kind bpe",
-        )
+    kind, starts = type(backend.model).__name__, _split(backend, "a a")
+    # A sentence would not contain the tokens of words if its first word has other tokens, or if words end in a suffix.
+    is_alike = len(starts) == 2 and starts[0] == starts[1]
+    if not (is_alike and isinstance(backend.model, BPE) and not backend.model.end_of_word_suffix):
+        problem = f"words are added to tokenizers of BPE that mark the start of every word alike, not to this {kind}"
+        raise ModelError(problem, remedy="train one with train-tokenizer --kind bpe")
     spelled = _spell(backend, words)
-    pieces = [encoding.ids for encoding in backend.encode_batch(list(spelled.values()), add_special_tokens=False)]
+    content = json.loads(backend.to_str())
+    merging = content | {"truncation": None, "padding": None, "model": content["model"] | {"ignore_merges": False}}
+    subwords = Tokenizer.from_str(json.dumps(merging))
+    pieces = [encoding.ids for encoding in subwords.encode_batch(list(spelled.values()), add_special_tokens=False)]
     is_known = np.array([len(ids) == 1 and ids[0] != tokenizer.unk_token_id for ids in pieces], bool)
     if (num_known := int(is_known.sum())) < _FEWEST_KNOWN:
         problem = f"only {num_known} of the words are tokens of the encoder, and {_FEWEST_KNOWN} must teach the map"
@@ -70,11 +75,12 @@ def add_words(
     sums = np.stack([table[[i for i in ids if i != tokenizer.unk_token_id]].sum(axis=0) for ids in pieces])
     known, lengths = sums[is_known], np.linalg.norm(sums[is_known], axis=1)
     taught = teacher.encode(list(spelled.values()), normalize=True)
-    mapped = taught[~is_known] @ _fit_map(taught[is_known], unit_rows(known))
-    new = _LENGTH * np.median(lengths) * unit_rows(unit_rows(mapped) + unit_rows(sums[~is_known]))
-    tokens = [token for token, is_token in zip(spelled, is_known, strict=True) if not is_token]
+    is_new = ~is_known & taught.any(axis=1) & [token not in content["model"]["vocab"] for token in spelled]
+    mapped = taught[is_new] @ _fit_map(taught[is_known], unit_rows(known))
+    new = _LENGTH * np.median(lengths) * unit_rows(unit_rows(mapped) + unit_rows(sums[is_new]))
+    tokens = list(compress(spelled, is_new))
     special_tokens: dict[str, Any] = tokenizer.special_tokens_map
-    enlarged = as_fast_tokenizer(_enlarge(backend, tokens, first_id=len(table)), **special_tokens)
+    enlarged = as_fast_tokenizer(_enlarge(content, tokens, first_id=len(table)), **special_tokens)
     enlarged.model_max_length = tokenizer.model_max_length
     config = model.config.from_dict(model.config.to_dict() | {"vocab_size": len(table) + len(tokens)})
     with torch.device("meta"):
@@ -88,11 +94,15 @@ def _spell(backend: Tokenizer, words: Sequence[str]) -> dict[str, str]:
     """Map the token that a word would become to the word; leave out texts that are not a single word."""
     spelled: dict[str, str] = {}
     for word in words:
-        text = backend.normalizer.normalize_str(word) if backend.normalizer else word
-        pieces = backend.pre_tokenizer.pre_tokenize_str(text) if backend.pre_tokenizer else [(text, (0, len(text)))]
-        if len(pieces) == 1:
-            spelled.setdefault(pieces[0][0], word.strip())
+        if len(pieces := _split(backend, word)) == 1:
+            spelled.setdefault(pieces[0], word.strip())
     return spelled
+
+
+def _split(backend: Tokenizer, text: str) -> list[str]:
+    """Split a text into words, as the tokenizer does before it looks for subwords."""
+    text = backend.normalizer.normalize_str(text) if backend.normalizer else text
+    return [piece for piece, _ in backend.pre_tokenizer.pre_tokenize_str(text)] if backend.pre_tokenizer else [text]
 
 
 def _fit_map(inputs: NDArray[np.float32], outputs: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -102,9 +112,8 @@ def _fit_map(inputs: NDArray[np.float32], outputs: NDArray[np.float32]) -> NDArr
     return np.linalg.solve(squares + penalty * np.eye(len(squares), dtype=np.float32), inputs.T @ outputs)
 
 
-def _enlarge(backend: Tokenizer, tokens: Sequence[str], *, first_id: int) -> Tokenizer:
+def _enlarge(content: dict[str, Any], tokens: Sequence[str], *, first_id: int) -> Tokenizer:
     """Return a tokenizer that finds these tokens before it looks for subwords."""
-    content = json.loads(backend.to_str())
     content["model"]["vocab"] |= {token: first_id + number for number, token in enumerate(tokens)}
     content["model"]["ignore_merges"] = True
     return Tokenizer.from_str(json.dumps(content))

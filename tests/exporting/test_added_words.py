@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 
+import huggingface_hub
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 from tiny_encoders import write_average
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.exporting import added_words
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti"]
 FREQUENT = [first + second for first in SYLLABLES for second in SYLLABLES]
@@ -66,7 +68,8 @@ def test_split_words_become_tokens_by_the_formula_and_all_others_stay(folders, t
         np.testing.assert_allclose(after.encode(word), expected, rtol=1e-3, atol=1e-4)
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert record["results"]["added_words"] == len(RARE) and len(record["inputs"]) == 3
-    assert f"{len(RARE)} whole words are new tokens" in (tmp_path / "out" / "README.md").read_text()
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert f"{len(RARE)} whole words are new tokens" in card and "- `teacher`" in card
 
 
 def test_the_enlarged_tokenizer_reads_alike_everywhere(folders, tmp_path):
@@ -85,7 +88,7 @@ def test_the_enlarged_tokenizer_reads_alike_everywhere(folders, tmp_path):
 @pytest.mark.parametrize(
     ("model", "words", "message"),
     [
-        ("teacher", "words.txt", "words are added to tokenizers of BPE, not of WordLevel"),
+        ("teacher", "words.txt", "mark the start of every word alike, not to this WordLevel"),
         ("student", "rare.txt", "only 0 of the words are tokens of the encoder, and 50 must teach the map"),
         ("student", "empty.txt", "only 0 of the words are tokens of the encoder"),
     ],
@@ -105,3 +108,53 @@ def test_known_words_alone_change_nothing(folders, tmp_path):
         load_file(folder / "model.safetensors")["embeddings"] for folder in (folders / "student", tmp_path / "out")
     ]
     np.testing.assert_array_equal(*tables)
+
+
+def test_words_added_twice_do_not_teach_the_map_and_padding_or_truncation_changes_nothing(folders, tmp_path):
+    (folders / "half.txt").write_text("\n".join([*FREQUENT, *RARE[:18]]))
+    assert export(folders, tmp_path / "once") == export(folders, tmp_path / "half", words="half.txt") == 0
+    shutil.copytree(tmp_path / "half", folders / "half", dirs_exist_ok=True)
+    tokenizer = Tokenizer.from_file(str(folders / "half" / "tokenizer.json"))
+    tokenizer.enable_padding(length=9)
+    tokenizer.enable_truncation(1)
+    tokenizer.save(str(folders / "half" / "tokenizer.json"))
+    assert export(folders, tmp_path / "twice", model="half") == 0
+    once, twice = (load_file(tmp_path / name / "model.safetensors")["embeddings"] for name in ("once", "twice"))
+    np.testing.assert_allclose(twice, once, rtol=1e-5, atol=1e-5)
+
+
+def test_words_that_the_teacher_embeds_to_zeros_are_left_out(folders, tmp_path, capfd):
+    teacher = SentenceEncoder.from_pretrained(folders / "teacher")
+    teacher.model.config.skip_unknown = True
+    teacher.save_pretrained(folders / "skipping")
+    (folders / "unknown.txt").write_text("\n".join([*FREQUENT, RARE[0], "zzzz"]))
+    assert export(folders, tmp_path / "out", "--words-teacher", str(folders / "skipping"), words="unknown.txt") == 0
+    assert f"1 of {len(FREQUENT) + 2} words are new tokens" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["bytes", "suffix", "no split"])
+def test_tokens_that_no_sentence_would_contain_are_refused(folders, tmp_path, capfd, kind):
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]"))
+    suffix = {"end_of_word_suffix": "</w>"} if kind == "suffix" else {}
+    if kind != "no split":
+        tokenizer.pre_tokenizer = (
+            pre_tokenizers.Whitespace() if kind == "suffix" else pre_tokenizers.ByteLevel(add_prefix_space=False)
+        )
+    trainer = trainers.BpeTrainer(special_tokens=["[PAD]", "[UNK]"], show_progress=False, **suffix)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    fast = as_fast_tokenizer(tokenizer, pad_token="[PAD]", unk_token="[UNK]")
+    write_average(folders / kind, fast, classes=(model_class("avg"), config_class("avg")), hidden_size=6)
+    assert export(folders, tmp_path / "out", model=kind) == 2
+    assert "tokenizers of BPE that mark the start of every word alike" in capfd.readouterr().err
+
+
+def test_a_teacher_on_the_hub_is_fetched_first(folders, tmp_path, monkeypatch):
+    snapshot = tmp_path / "hub" / "models--me--teacher" / "snapshots" / "abc"
+    shutil.copytree(folders / "teacher", snapshot)
+    (tmp_path / "hub" / "models--me--teacher" / "refs").mkdir()
+    (tmp_path / "hub" / "models--me--teacher" / "refs" / "main").write_text("abc")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert export(folders, tmp_path / "out", "--words-teacher", "me/teacher") == 0
+    record = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert "me/teacher" in [read["name"] for read in record["inputs"]]
