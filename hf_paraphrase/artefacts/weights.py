@@ -123,6 +123,8 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
                 if part in tensors
             }
         if PACKED_TABLE in read:
+            if name in read or SCALES not in read:
+                raise ValueError(f"`{PACKED_TABLE}` needs the scales `{SCALES}`, and no `{name}`")
             read[name] = unpack_int4(read[PACKED_TABLE])
         values, scales = read[name], read.get(SCALES)
         if values.ndim != 2:

@@ -28,15 +28,23 @@ from ..artefacts.weights import (
     TABLE_MODELS,
     StoredMatrix,
     pack_int4,
+    read_headers,
     read_table,
 )
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..encoders.backends.batch_tokenizer import InputProcessing
+from ..encoders.backends.opening import fetch_folder
 from ..encoders.backends.sentence_transformers_files import (
     ONNX_FILE,
+    OPTIONS_FILE,
     is_onnx_folder,
+    read_options,
+    read_processing,
     write_module_files,
+    write_options,
     write_package_module,
+    write_processing,
 )
 from ..encoders.model_folder import describe_source, find_card_name
 from ..errors import InputError, ModelError, UsageError, missing_package
@@ -153,6 +161,8 @@ def export(settings: ExportSettings) -> Exported:
     kind = "sentence encoder or classifier, and nothing else can be exported"
     model_type = check_model_type(source, (*SENTENCE_ENCODERS, CLASSIFIER), kind=kind, verb="train-encoder")
     inputs = list(filter(None, [settings.model, settings.sentences, *settings.words, settings.words_teacher]))
+    if settings.words_teacher:
+        fetch_folder(settings.words_teacher, settings.trust_remote_code)
     with Artefact(settings.output, command="export", settings=settings, inputs=inputs) as artefact:
         results = _export(settings, artefact, source, model_type)
     _log(settings, source, results)
@@ -193,12 +203,14 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
         words = [word for path in settings.words for block in lines_of_file(Path(path)) for word in block]
         previous = encoder.config.vocab_size
         model, tokenizer = add_words(encoder, tokenizer, words, teacher)
-        encoder, added = model, {"added_words": model.config.vocab_size - previous}
-    sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
+        encoder, added = model, {"words": len(words), "added_words": model.config.vocab_size - previous}
+    processing, options = read_processing(source), read_options(source)
+    sentences_before = SentenceEncoder(encoder, tokenizer, processing=processing, **options).encode(sentences)
     before = None if settings.format == "json" else compute_embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
     has_integers = DTYPE_KEY in read_optional_json(source / "config.json")
-    if has_integers and settings.weights == INT8 and not settings.changes_table:
+    exact = (INT8, INT4) if PACKED_TABLE in read_headers(source) else (INT8,)
+    if has_integers and settings.weights in exact and not settings.changes_table:
         stored = {TABLE: read_table(source / "model.safetensors")}
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
     lowest = 1.0 if before is None else float(compute_cosines(before, compute_embeddings(encoder)).min(initial=1.0))
@@ -217,6 +229,11 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
         _write_integer_table(staging, model.config, stored[TABLE], settings.weights)
     elif settings.format == "safetensors":
         _write_weights(staging, model.to(getattr(torch, settings.weights)))
+    if settings.format != "json":
+        if (source / OPTIONS_FILE).is_file():
+            write_options(staging, options)
+        if processing != InputProcessing():
+            write_processing(staging, processing)
     results["megabytes"] = sum(_megabytes(staging, name) for name in ("onnx/*", "*.safetensors", "classifier.json"))
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
@@ -257,8 +274,10 @@ def _check(
         raise UsageError("--format json is for classifiers, without --weights", remedy="use --format onnx")
     if is_classifier and (config.pairs or config.objective not in {"classification", "multi_label"}):
         raise UsageError("a classifier of pairs or scores cannot be exported", remedy="apply it with predict")
-    if is_classifier and (settings.sentences is not None or settings.format == "safetensors"):
-        raise UsageError("--sentences and --format safetensors are for encoders", remedy="use --format onnx or json")
+    if is_classifier and (settings.sentences is not None or settings.words or settings.format == "safetensors"):
+        raise UsageError(
+            "--sentences, --words and --format safetensors are for encoders", remedy="use --format onnx or json"
+        )
     if is_json and not read_provenance(source).get("settings", {}).get("freeze_encoder"):
         problem = "--format json is for a classifier on a frozen encoder"
         raise UsageError(problem, remedy="train it with --freeze-encoder, or use --format onnx")
@@ -362,6 +381,9 @@ def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> 
     compared = "the changed vectors before rounding" if settings.changes_table else "the model's vectors"
     nearest = f"; cosine with {compared} at least {results['lowest_cosine']:.6f}"
     log(f"{settings.output}: {sizes}{'' if settings.format == 'json' else nearest}")
+    if "added_words" in results:
+        others = "the others are tokens already, phrases, or unknown to the teacher"
+        log(f"{results['added_words']:,} of {results['words']:,} words are new tokens; {others}")
     if "largest_difference" in results:
         log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")
     if "sentences" in results:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ from huggingface_hub import ModelCard
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 from tiny_encoders import write_average
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
@@ -247,8 +248,26 @@ def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_pat
     np.testing.assert_array_equal(
         SentenceEncoder.from_pretrained(tmp_path / "int8").encode(TEXTS), encoder.encode(TEXTS)
     )
+    assert export(folder, tmp_path / "again", "--format", "safetensors", "--weights", "int4") == 0
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
     with pytest.raises(ValueError, match="the vectors of this folder are int4"):
         AutoModel.from_pretrained(folder)
+    save_file({"packed_embeddings": packed}, folder / "model.safetensors")
+    with pytest.raises(ModelError, match="needs the scales `weights`"):
+        SentenceEncoder.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("flags", [["--format", "safetensors", "--weights", "int4"], ["--format", "safetensors"], []])
+def test_prompt_limit_and_normalization_are_kept(models, tmp_path, flags):
+    encoder = SentenceEncoder.from_pretrained(models["avg"], prompts={"q": "the cat "}, default_prompt_name="q")
+    encoder.max_seq_length = 3
+    encoder.backend.processing = dataclasses.replace(encoder.processing, normalize=True)
+    encoder.save_pretrained(tmp_path / "model")
+    (tmp_path / "text").write_text("on a mat\nthe dog\n")
+    assert export(tmp_path / "model", tmp_path / "out", *flags, "--sentences", str(tmp_path / "text")) == 0
+    opened = SentenceEncoder.from_pretrained(tmp_path / "out")
+    assert opened.options == encoder.options and opened.max_seq_length == 3
+    np.testing.assert_allclose(opened.encode(TEXTS), encoder.encode(TEXTS), atol=0.15 if "int4" in flags else 1e-5)
 
 
 def test_int4_without_an_even_number_of_columns_or_as_onnx_is_refused(models, tmp_path, capfd):
