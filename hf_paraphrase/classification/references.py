@@ -77,7 +77,7 @@ def draw_references(
         members = references[begin:end]
         drawn_parts[part] = [reference for reference in members if reference.translations]
         if not drawn_parts[part]:
-            problem = f"the {part} part is empty: all translations of its {len(members)} references equal them"
+            problem = f"the {part} part is empty: no translation of its {len(members)} references differs from them"
             raise InputError(problem, path=folder, remedy="give more pairs, or longer n-best lists")
     counted = ", ".join(f"{len(members):,} {part}" for part, members in drawn_parts.items())
     log(f"{len(available):,} distinct references; drawn: {counted}")

@@ -332,6 +332,7 @@ def _table_of_columns(columns: Mapping[str, Any], source: str | None = None) -> 
         try:
             arrays[name] = pa.array(values)
         except (pa.ArrowException, OverflowError) as error:
-            problem = f"the column {name} has values of different types: {error}"
+            examples = " and ".join({type(value): repr(value)[:60] for value in values if value is not None}.values())
+            problem = f"the column {name} has values of different types, such as {examples}: {error}"
             raise InputError(problem, path=source, remedy="give values of one type, or None") from error
     return pa.table(arrays)

@@ -166,7 +166,8 @@ def class_names_of(schema: pa.Schema) -> dict[str, list[str]]:
     except (KeyError, TypeError, ValueError):
         return {}
     class_names: dict[str, list[str]] = {}
-    for name, feature in features.items():
+    for name in schema.names:
+        feature = features.get(name)
         item = feature.get("feature", feature) if isinstance(feature, dict) else None
         if isinstance(item, dict) and item.get("_type") == "ClassLabel":
             class_names[name] = list(item["names"])
@@ -187,7 +188,7 @@ def with_class_names(table: pa.Table) -> pa.Table:
 def _name_of_class(value: Any, names: Sequence[str]) -> Any:
     if isinstance(value, list):
         return [_name_of_class(item, names) for item in value]
-    return names[value] if value in range(len(names)) else None
+    return names[int(value)] if value in range(len(names)) else None
 
 
 def class_metadata(class_names: Mapping[str, Sequence[str]], schema: pa.Schema) -> dict[str, str] | None:

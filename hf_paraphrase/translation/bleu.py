@@ -114,5 +114,5 @@ def _load_bleu(metric: Any, tokenizer: str, lowercase: bool) -> Any:
         return metric(tokenize=tokenizer, lowercase=lowercase)
     except (ImportError, RuntimeError, OSError) as error:
         problem = f"sacrebleu cannot load its tokenizer `{tokenizer}`: {' '.join(str(error).split())[:200]}"
-        remedy = "install its package (sacrebleu[ja], sacrebleu[ko], sentencepiece), or give --bleu-tokenizer char"
+        remedy = "install sacrebleu[ja], sacrebleu[ko] or hf-paraphrase[translation], or give --bleu-tokenizer char"
         raise UsageError(problem, remedy=remedy) from error

@@ -310,9 +310,9 @@ def test_a_dataset_keeps_the_names_of_its_classes(tmp_path):
 
 def test_lists_of_classes_keep_their_names_in_models_predictions_and_folders(tmp_path):
     texts = [f"{('ice', 'sun')[i % 2]} {i}" for i in range(40)]
-    columns = {"sentence1": texts, "sentence2": texts, "topics": [[0], [0, 1]] * 20}
+    columns = {"sentence1": texts, "sentence2": texts, "topics": [[0], [0, 1]] * 20, "other": [1] * 40}
     sides = dict.fromkeys(("sentence1", "sentence2"), Value("string"))
-    features = Features({**sides, "topics": List(ClassLabel(names=["cold", "warm"]))})
+    features = Features({**sides, "topics": List(ClassLabel(names=["cold", "warm"])), "other": ClassLabel(2)})
     dataset = Dataset.from_dict(columns, features=features)
     trained = train_supervised(data=dataset, target_column="topics", freeze_encoder=True, output=tmp_path / "model")
     assert trained.class_names == ["cold", "warm"]
