@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 import textwrap
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,16 @@ def verb_page(verb: str, row: Verb) -> str:
 
 def example_of(typed: str) -> str | None:
     """Return the shortest call of a command on a page, or in the cases of the tests; the tests run both."""
+    calls, cases = tested_calls()
+    for group in (cases, calls) if typed in {"demo", "push"} else (calls, cases):
+        if own := [call for call in group if f"{call} ".startswith(f"hf-paraphrase {typed} ")]:
+            return min(own, key=len)
+    return None
+
+
+@cache
+def tested_calls() -> tuple[list[str], list[str]]:
+    """Return the calls of commands that the tests run: on pages except studies, and in `cases.yaml`."""
     calls = []
     for path in sorted({*DOCS.rglob("*.md")} - {*DOCS.glob("studies/*")}):
         blocks = [block for block in _SHELL.findall(path.read_text("utf-8")) if not block.startswith("<!--")]
@@ -99,10 +110,7 @@ def example_of(typed: str) -> str | None:
     for name, case in yaml.safe_load((DOCS.parent / "scripts/reliability/cases.yaml").read_text("utf-8")).items():
         output = f" --output {name}{case.get('ending', '')}" if case.get("writes", True) else ""
         cases.append(f"hf-paraphrase {shlex.join(re.sub('[{}]', '', case['run'] + output).split())}")
-    for group in (cases, calls) if typed in {"demo", "push"} else (calls, cases):
-        if own := [call for call in group if f"{call} ".startswith(f"hf-paraphrase {typed} ")]:
-            return min(own, key=len)
-    return None
+    return calls, cases
 
 
 def public_names() -> dict[str, dict[str, Any]]:
@@ -153,6 +161,11 @@ def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
     page = f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
     text, *sections = re.split(r"^(Args|Returns):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
     lines = [f"## `{name}`", "", "```python", _signature(name, recipe), "```", "", text.strip(), ""]
+    if example := example_of(typed):
+        words = shlex.split(example.replace("\\\n", " "), comments=True)[1 + len(typed.split()) :]
+        given = VerbParser(recipe.settings, typed)._values(words)
+        keywords = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        lines += ["```python", f"hf_paraphrase.{name}({keywords})", "```", ""]
     flags = f"Its keywords are the flags of [`hf-paraphrase {typed}`]({page})"
     lines += [f"{flags}; an `Input` is a path, a data set or a model.", ""]
     if "Returns" in sections:

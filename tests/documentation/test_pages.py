@@ -41,6 +41,7 @@ def test_the_page_of_a_command_has_an_example_and_the_types_of_its_flags(pages):
     assert without == {"quickstart"}
     page = pages.verb_page("encode", VERBS["encode"])
     assert all(line in page for line in ("--input PATH", "--batch-size INTEGER", "--prompt-name TEXT"))
+    assert "hf_paraphrase.encode(input='sentences.txt', output='vectors.npy')" in pages.python_pages()["encoders"]
 
 
 ROOT = Path(__file__).resolve().parents[2]
