@@ -88,7 +88,7 @@ class SentenceCorpus:
         import numpy as np
         import pyarrow as pa
 
-        from .schema import is_number, is_text
+        from .schema import is_number, is_text, with_class_names
 
         def holds_values(kind: pa.DataType) -> bool:
             return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
@@ -97,7 +97,7 @@ class SentenceCorpus:
         others = [field.name for field in self._rows.schema if holds_values(field.type) and field.name not in taken]
         if lost := [name for name in self._rows.columns if name not in {*self._columns, *others, ""}]:
             log(f"{self._rows.name}: columns that an index cannot keep are left out: {', '.join(lost)}", warning=True)
-        for batch in self._rows.batches([*self._columns, *others]):
+        for batch in map(with_class_names, self._rows.batches([*self._columns, *others])):
             texts = self._texts(batch)
             rows = np.repeat(np.arange(batch.num_rows), len(self._columns))
             # `pyarrow.array` would import pandas.

@@ -9,6 +9,7 @@ import fsspec
 import numpy as np
 import pytest
 import torch
+from datasets import ClassLabel, Dataset, Features, Value
 from tiny_encoders import write_average
 
 from hf_paraphrase import encode, search
@@ -183,6 +184,13 @@ def test_a_damaged_index_is_refused(approximate, tmp_path, change, message):
     change(tmp_path / "copy")
     with pytest.raises(HfParaphraseError, match=message):
         next(SearchIndex(tmp_path / "copy").search("w1"))
+
+
+def test_classes_of_a_corpus_are_shown_and_filtered_by_their_names(model):
+    features = Features({"text": Value("string"), "topic": ClassLabel(names=["law", "news"])})
+    corpus = Dataset.from_dict({"text": ["w1 w2", "w1 w3"], "topic": [0, 1]}, features=features)
+    ((_, found),) = search(model=str(model), corpus=corpus, query=["w1"], filter=["topic=news"]).neighbours
+    assert [(neighbour.sentence, neighbour.columns) for neighbour in found] == [("w1 w3", {"topic": "news"})]
 
 
 def test_a_corpus_and_queries_at_a_url_are_read_like_local_ones(model, tmp_path):
