@@ -106,16 +106,12 @@ class RoundTrips(Generator):
             raise UsageError("a round trip needs models", remedy="give two, or a multilingual one with pivots")
         if len(models) == 1:
             if not pivots:
-                raise UsageError(
-                    "a single model makes a round trip only if it is multilingual",
-                    remedy="give --pivots and --language, or a second model that translates back",
-                )
+                remedy = "give --pivots and --language, or a second model that translates back"
+                raise UsageError("a single model makes a round trip only if it is multilingual", remedy=remedy)
             models = [*models] * 2 * len(pivots)
         if len(models) % 2 or len(pivots) not in (0, len(models) // 2):
-            raise UsageError(
-                f"{len(models)} models and {len(pivots)} pivots do not form round trips",
-                remedy="give two models for every round trip, and one of --pivots for each or none",
-            )
+            remedy = "give two models for every round trip, and one of --pivots for each or none"
+            raise UsageError(f"{len(models)} models and {len(pivots)} pivots do not form round trips", remedy=remedy)
         trips = []
         codes: Sequence[str | None] = pivots or [None] * (len(models) // 2)
         for forward, backward, pivot in zip(models[::2], models[1::2], codes, strict=True):

@@ -75,10 +75,8 @@ def write_texts(
             if sides.sources:
                 writer.write(pa.record_batch({"source": sides.sources, "target": sides.targets}, schema=_TEXTS))
     if not kept:
-        raise InputError(
-            f"none of the {left_out} sentence pairs has 1 to {max_words} words in both sentences",
-            remedy="check the bitext; train-nmt also has --max-words",
-        )
+        problem = f"none of the {left_out} sentence pairs has 1 to {max_words} words in both sentences"
+        raise InputError(problem, remedy="check the bitext; train-nmt also has --max-words")
     return left_out
 
 
@@ -109,10 +107,8 @@ def write_tokens(
                 columns = dict(zip(_TOKENS.names, zip(*pairs, strict=True), strict=True))
                 writer.write(pa.record_batch({name: list(rows) for name, rows in columns.items()}, schema=_TOKENS))
     if not kept:
-        raise InputError(
-            f"none of the {left_out} sentence pairs has at most {longest - 1} tokens in both sentences",
-            remedy="raise --max-units or --vocab-size",
-        )
+        problem = f"none of the {left_out} sentence pairs has at most {longest - 1} tokens in both sentences"
+        raise InputError(problem, remedy="raise --max-units or --vocab-size")
     return left_out
 
 

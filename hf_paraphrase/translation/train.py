@@ -146,10 +146,8 @@ class TranslationTrainingSettings(TrainingRunSettings):
         """Check that the settings are valid."""
         super().check()
         if self.architecture == "transformer" and self.initial_model is not None:
-            raise UsageError(
-                "--architecture transformer makes a new model, not one from --initial-model",
-                remedy="leave out --architecture or --initial-model",
-            )
+            problem = "--architecture transformer makes a new model, not one from --initial-model"
+            raise UsageError(problem, remedy="leave out --architecture or --initial-model")
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
         if self.architecture == "transformer" and self.hidden_size % self.num_heads:

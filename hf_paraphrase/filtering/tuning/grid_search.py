@@ -165,11 +165,8 @@ def tune(settings: TuneSettings) -> str:
             for name, label in list_ranges(settings.filters, settings.keep)
         ]
         if not any(pools[cell.data].select(cell.keep, settings.seeds[0])[1] for cell in cells if cell.keep):
-            raise InputError(
-                "the grid selects nothing: no pair is in any of its ranges",
-                path=next(iter(pools.values())).folder,
-                remedy="check the values of the columns, e.g. with hf-paraphrase score",
-            )
+            folder, remedy = next(iter(pools.values())).folder, "check the columns, e.g. with hf-paraphrase score"
+            raise InputError("the grid selects nothing: no pair is in any of its ranges", path=folder, remedy=remedy)
         artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
         encoders = settings.encoder_settings
         runs = TuningRuns(artefact.staging / RUNS, pools, encoders, Path(settings.dev_data), tests)

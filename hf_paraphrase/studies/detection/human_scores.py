@@ -84,9 +84,7 @@ def _read_set(name: str, folder: Path, splits: Sequence[str]) -> GradedSet:
 
 def _default_splits(folder: Path) -> list[str]:
     names = DataFolder(folder).splits
-    if "validation" in names:
-        return ["validation"]
-    return [name for name in names if name.endswith(".validation")] or names
+    return [name for name in names if name == "validation" or name.endswith(".validation")] or names
 
 
 def banded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
