@@ -71,7 +71,7 @@ def add_words(
         problem = f"only {num_known} of the words are tokens of the encoder, and {_FEWEST_KNOWN} must teach the map"
         raise InputError(problem, remedy="add a list of frequent words of the language to --words")
     table = model.get_parameter(TABLE).detach().numpy()
-    # One unknown token is no reason to split: the teacher's vector counts alone.
+    # Unknown letters count nothing: a word of unknown letters alone gets the direction of the teacher's vector.
     sums = np.stack([table[[i for i in ids if i != tokenizer.unk_token_id]].sum(axis=0) for ids in pieces])
     known, lengths = sums[is_known], np.linalg.norm(sums[is_known], axis=1)
     taught = teacher.encode(list(spelled.values()), normalize=True)
