@@ -233,11 +233,13 @@ def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_pat
     packed, scales = values["packed_embeddings"], values["weights"][:, None]
     assert packed.dtype == np.uint8 and packed.shape == (len(table), table.shape[1] // 2)
     rounded = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) * 2 - 15
-    # 1 step is 2 scales: numbers within 16 scales are off by 1 scale at most, and others become the last number.
-    inside = np.abs(table) <= 16 * scales
+    # Numbers within 8 steps lie within half a step of theirs, and the others become the last number.
+    steps = np.sqrt(np.mean(np.square(table), axis=1, keepdims=True)) / 2
+    inside = np.abs(table) <= 8 * steps
     assert inside.mean() > 0.9
-    assert (np.abs(rounded * scales - table)[inside] <= np.broadcast_to(scales, table.shape)[inside] * 1.001).all()
+    assert (np.abs(rounded * steps / 2 - table)[inside] <= np.broadcast_to(steps, table.shape)[inside] * 0.501).all()
     np.testing.assert_array_equal(rounded[~inside], 15 * np.sign(table[~inside]))
+    np.testing.assert_allclose(np.linalg.norm(rounded * scales, axis=1), np.linalg.norm(table, axis=1), rtol=1e-6)
     encoder = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_allclose(encoder.model.get_parameter("embeddings").detach(), rounded * scales, rtol=1e-6)
     encoder.save_pretrained(tmp_path / "float")
@@ -255,6 +257,12 @@ def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_pat
     save_file({"packed_embeddings": packed}, folder / "model.safetensors")
     with pytest.raises(ModelError, match="needs the scales `weights`"):
         SentenceEncoder.from_pretrained(folder)
+
+
+def test_a_row_with_one_large_number_keeps_its_length_in_int4():
+    rows = np.array([[9, *[0.1] * 15], [0] * 16, [3e-38] * 16], np.float32)
+    stored = store(rows, "int4", name="rows").rounded()
+    np.testing.assert_allclose(np.linalg.norm(stored, axis=1), np.linalg.norm(rows, axis=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("flags", [["--format", "safetensors", "--weights", "int4"], ["--format", "safetensors"], []])
