@@ -540,6 +540,7 @@ def export(
     subword_weight: float | None = None,
     words: _Input | Sequence[_Input] = ...,
     words_teacher: _Input | None = None,
+    word_length: float = 1.4,
     trust_remote_code: bool = False,
     overwrite: bool = False,
 ) -> Exported:

@@ -47,8 +47,9 @@ def export(root, output, *flags, words="words.txt", model="student"):
     return main([*words, *given, *flags])
 
 
-def test_split_words_become_tokens_by_the_formula_and_all_others_stay(folders, tmp_path):
-    assert export(folders, tmp_path / "out") == 0
+@pytest.mark.parametrize(("flags", "length"), [((), 1.4), (("--word-length", "1.1"), 1.1)])
+def test_split_words_become_tokens_by_the_formula_and_all_others_stay(folders, tmp_path, flags, length):
+    assert export(folders, tmp_path / "out", *flags) == 0
     before, after = (SentenceEncoder.from_pretrained(folder) for folder in (folders / "student", tmp_path / "out"))
     teacher = SentenceEncoder.from_pretrained(folders / "teacher")
     np.testing.assert_allclose(after.encode(TEXTS), before.encode(TEXTS), atol=1e-6)
@@ -64,7 +65,7 @@ def test_split_words_become_tokens_by_the_formula_and_all_others_stay(folders, t
         mapped = teacher.encode(word, normalize=True) @ weights
         pieces = before.encode(word)
         middle = mapped / np.linalg.norm(mapped) + pieces / np.linalg.norm(pieces)
-        expected = 1.3 * np.median(np.linalg.norm(known, axis=1)) * middle / np.linalg.norm(middle)
+        expected = length * np.median(np.linalg.norm(known, axis=1)) * middle / np.linalg.norm(middle)
         np.testing.assert_allclose(after.encode(word), expected, rtol=1e-3, atol=1e-4)
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert record["results"]["added_words"] == len(RARE) and len(record["inputs"]) == 3

@@ -234,7 +234,7 @@ def test_an_int4_folder_has_16_numbers_a_row_and_opens_like_int8(models, tmp_pat
     assert packed.dtype == np.uint8 and packed.shape == (len(table), table.shape[1] // 2)
     rounded = np.concatenate([packed & 15, packed >> 4], axis=1).astype(np.float32) * 2 - 15
     # Numbers within 8 steps lie within half a step of theirs, and the others become the last number.
-    steps = np.sqrt(np.mean(np.square(table), axis=1, keepdims=True)) / 2
+    steps = 0.37 * np.sqrt(np.mean(np.square(table), axis=1, keepdims=True))
     inside = np.abs(table) <= 8 * steps
     assert inside.mean() > 0.9
     assert (np.abs(rounded * steps / 2 - table)[inside] <= np.broadcast_to(steps, table.shape)[inside] * 0.501).all()
