@@ -133,26 +133,23 @@ def write_split(
     schema: pa.Schema,
     *,
     rows_per_shard: int = 1_000_000,
-    repeating: Sequence[str] | None = None,
 ) -> int:
     """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return the number of rows.
 
-    Columns are ordered and cast to the schema. The `repeating` columns, by default all, are dictionary-encoded.
+    Columns are ordered and cast to the schema.
     """
     split = check_split_name(split)
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     total = in_shard = 0
-    dictionary = True if repeating is None else list(repeating)
     with ExitStack() as stack:
         # A split without rows has a shard as well.
         for batch in chain([schema.empty_table()], batches):
             if not parts or in_shard >= rows_per_shard:
                 stack.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                options = {"compression": "zstd", "use_dictionary": dictionary}
-                writer = stack.enter_context(pq.ParquetWriter(parts[-1], schema, **options))
+                writer = stack.enter_context(pq.ParquetWriter(parts[-1], schema, compression="zstd"))
                 in_shard = 0
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write(batch.select(schema.names).cast(schema))
