@@ -141,9 +141,9 @@ class Rows:
         if rows.num_rows:
             yield rows
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read columns into memory."""
-        return pa.Table.from_batches(self.batches(columns), schema=self._schema_of(columns))
+    def read(self, columns: Sequence[str] | None = None, *, stop: int | None = None) -> pa.Table:
+        """Read columns into memory, of all rows or of the first `stop`."""
+        return pa.Table.from_batches(self.batches(columns, stop=stop), schema=self._schema_of(columns))
 
     def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:

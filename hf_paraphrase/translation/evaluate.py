@@ -73,10 +73,9 @@ def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslatio
 def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
         check_evaluated_card(settings.model)
-    bitext = DataFolder(settings.bitext)
-    names = bitext.schema(settings.split).names
-    columns = [name for name in COLUMNS if name in names or name != "target_lang"]
-    table = bitext.table(settings.split, columns).slice(0, settings.max_sentences)
+    bitext = DataFolder(settings.bitext).rows(settings.split)
+    columns = [name for name in COLUMNS if name in bitext.columns or name != "target_lang"]
+    table = bitext.read(columns, stop=settings.max_sentences)
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
 
@@ -84,7 +83,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     from .translator import Translator
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
-    check_languages(settings.model, model, bitext, settings.split, settings.max_sentences)
+    check_languages(settings.model, model, bitext, settings.max_sentences)
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
