@@ -18,9 +18,8 @@ from ..artefacts.hub_models import model_name
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.rows import open_rows
-from ..data.schema import SENTENCES, columns_named, require_columns
-from ..data.sentences import lines_of_file
-from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
+from ..data.schema import SENTENCES, columns_named
+from ..data.text_blocks import DEFAULT_COLUMNS
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..jobs.sharded_output import ShardedOutput, finish_pairs, merge_reports
 from ..jobs.shards import REPORTS, ShardJob, cut, reports
@@ -315,12 +314,8 @@ def _write_sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
 
 def _open_input(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Open the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
-    path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
-    if path.is_file() and kind_of_rows(path) is None:
-        require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
-        return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
     rows = open_rows(settings.input, settings.split, roles=())
-    (column, *_) = rows.text_columns(wanted)
+    (column, *_) = rows.text_columns([] if settings.column is None else [settings.column])
     names = [column, *settings.keep_columns]
     schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
     if next(rows.tables(names, stop=1), None) is None:

@@ -227,7 +227,7 @@ def test_inputs_without_sentences_are_one_line(model, tmp_path):
         ("none", {}, "the input has no rows"),
         ("empty.txt", {}, "empty"),
         ("absent.txt", {}, "no such"),
-        ("lines.txt", {"column": "text"}, "missing column text"),
+        ("lines.txt", {"column": "title"}, "missing column title"),
     ):
         with pytest.raises(InputError, match=problem):
             paraphrase_file(**common, **more, input=tmp_path / name)
