@@ -22,7 +22,7 @@ from ..artefacts.card_metadata import split_card
 from ..artefacts.files import atomic_write_text
 from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..inputs import OBJECTS, HubDataset, UnreachableError, dataset_of, temporary_folder
+from ..inputs import OBJECTS, HubDataset, dataset_of, temporary_folder
 from ..messages import sanitize_line
 from .text_blocks import kind_of_rows, plain_suffix
 
@@ -223,13 +223,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
 
 def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
     """Find the splits of a dataset on the Hub; the layout of each commit is stored in the cache of its client."""
-    repo_id, subset = dataset.repo_id, subset or dataset.subset
-    try:
-        snapshot = dataset.snapshot()
-    except UnreachableError:
-        if dataset.revision is None and (prepared := _prepared_layout(repo_id, subset)) is not None:
-            return prepared
-        raise
+    repo_id, subset, snapshot = dataset.repo_id, subset or dataset.subset, dataset.snapshot()
     record = snapshot.parents[1] / "layouts" / f"{snapshot.name}-{quote(subset or '', safe='')}-{__version__}.json"
     with suppress(OSError, ValueError):
         return _read_layout(record)
@@ -293,21 +287,6 @@ def _resolved_layout(name: str, subset: str | None, revision: str | None = None)
     _read_as_text(builder)
     streams = builder.as_streaming_dataset()
     return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
-
-
-def _prepared_layout(name: str, subset: str | None) -> Layout | None:
-    """Open a dataset of the Hub from the cache of `datasets`, for use without a network."""
-    import datasets
-
-    try:  # without the network, for which `load_dataset_builder` waits
-        datasets.load.CachedDatasetModuleFactory(name).get_module()
-    except FileNotFoundError:
-        return None
-    with name_load_errors(name):
-        builder = datasets.load_dataset_builder(name, subset)
-        builder.download_and_prepare()
-        objects = {str(split): rows for split, rows in builder.as_dataset().items()}
-    return Layout(objects=objects, class_names={"default": _class_names(builder)})
 
 
 def _class_names(builder: Any) -> dict[str, list[str]]:
