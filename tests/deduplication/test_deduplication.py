@@ -30,8 +30,6 @@ QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How
 class Encoder:
     """Gives a text the vector in a table."""
 
-    is_table = True
-
     def __init__(self, vectors):
         self.table = vectors
 
