@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.fsspec_path import to_path
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .layout import ORDER as ORDER
-from .layout import SHARD, find_layout
+from .layout import find_layout
 from .readers import BATCH_ROWS as BATCH_ROWS
 from .rows import Rows, open_rows
 
@@ -60,19 +60,10 @@ class DataFolder:
         """Open a split."""
         if split not in self._rows:
             if split in self.splits or "." not in split:
-                self.require_all_shards(split)
                 self._rows[split] = Rows(self._source, self._layout, split)
             else:
                 self._rows[split] = open_rows(self._source, split)
         return self._rows[split]
-
-    def require_all_shards(self, split: str) -> None:
-        """Check that no shard of a split is missing."""
-        names = [os.path.basename(str(file)) for file in self._layout.files.get(split, ())]  # noqa: PTH119
-        shards = [match for name in names if (match := SHARD.fullmatch(name))]
-        if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
-            problem = f"split `{split}` has {len(shards)} of {count} shards"
-            raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
         """Return the Arrow schema of a split; its metadata have the names of classes."""

@@ -50,6 +50,7 @@ class Layout:
         objects: For each split without files, the object with its rows, such as a `Dataset`.
         class_names: For each configuration, the default one first, the names of the classes of columns, as the card
             states them.
+        is_given: Whether the user named the files themselves, which may be some of several shards.
     """
 
     files: dict[str, list[Any]] = field(default_factory=dict)
@@ -57,11 +58,19 @@ class Layout:
     options: dict[str, str] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     class_names: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    is_given: bool = False
 
     @property
     def splits(self) -> list[str]:
         """The names of the splits: train, validation, test, then others by name."""
         return sorted(self.files or self.objects, key=lambda name: (ORDER.get(name, 3), name))
+
+    def require_all_shards(self, split: str, path: str) -> None:
+        """Check that no shard of a split is missing."""
+        names = [os.path.basename(str(file)) for file in self.files.get(split, ())]  # noqa: PTH119
+        shards = [match for name in names if (match := SHARD.fullmatch(name))]
+        if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
+            raise InputError(f"split `{split}` has {len(shards)} of {count} shards", path=path, remedy="copy all")
 
 
 def find_layout(source: Any, subset: str | None = None) -> Layout:
@@ -91,7 +100,7 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
         with name_load_errors(path):
             return _objects_layout(datasets.load_dataset("arrow", data_files=str(path), streaming=True))
     if path.is_file():
-        return Layout({"train": [path]}, kind_of_rows(path) or "text")
+        return Layout({"train": [path]}, kind_of_rows(path) or "text", is_given=True)
     if path.is_dir():
         return _folder_layout(path, subset)
     remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
@@ -118,7 +127,7 @@ def _files_layout(paths: list[Path]) -> Layout:
     kind, *others = dict.fromkeys(kind_of_rows(Path(path.name)) or "text" for path in paths)
     if others:
         raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
-    return Layout({"train": paths}, kind)
+    return Layout({"train": paths}, kind, is_given=True)
 
 
 def _folder_layout(path: Path, subset: str | None) -> Layout:
@@ -347,7 +356,7 @@ class HubFile(os.PathLike[str]):
 def _remote_layout(path: FsspecPath, subset: str | None) -> Layout:
     """Find the splits of a folder or file at a URL."""
     if path.is_file():
-        return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
+        return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text", is_given=True)
     if not path.exists():
         raise InputError("no such file or data folder", path=path, remedy="check the URL")
     with name_load_errors(path):
