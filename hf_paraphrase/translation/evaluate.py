@@ -38,7 +38,6 @@ class TranslationEvaluationSettings(SearchSettings, CandidateSettings):
         "precision of the search; auto: bf16 if the hardware supports it", "fp32", choices=["auto", "bf16", "fp32"]
     )
     lower_case: bool = setting("ignore case in BLEU and chrF2 [default: for a model of lower-cased text]", False)
-    cased: bool = setting("count case also for a model of lower-cased text", False, excludes="lower_case")
     bleu_tokenizer: str | None = setting(
         "sacrebleu's tokenizer for BLEU [default: by the target language: zh, ja-mecab, ko-mecab, char, else 13a]",
         None,
@@ -94,7 +93,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     language = table["target_lang"][0].as_py() if "target_lang" in columns else None
     language = language or getattr(model.config, "target_lang", None)
     check_target_language(language)
-    lowercase = settings.lower_case or (bool(getattr(model.config, "lowercase", False)) and not settings.cased)
+    lowercase = settings.lower_case or bool(getattr(model.config, "lowercase", False))
     score = partial(corpus_scores, target_lang=language, tokenizer=settings.bleu_tokenizer, lowercase=lowercase)
     score([""], [""])  # reports a missing package before the search
     scores: list[dict[str, Any]] = []
