@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,11 +44,6 @@ class DataFolder:
         self._layout = find_layout(source)
         self.splits = self._layout.splits
         self._rows: dict[str, Rows] = {}
-
-    @classmethod
-    def open(cls, folder: Any) -> Self:
-        """Open a folder, or return one that is open already."""
-        return folder if isinstance(folder, cls) else cls(folder)
 
     def __repr__(self) -> str:
         return f"DataFolder({str(self.path)!r}, splits={self.splits})"
@@ -102,10 +97,6 @@ class DataFolder:
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
         """Read a split, or some of its columns, into memory."""
         return self.rows(split).read(columns)
-
-    def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Stream the rows `start` to `stop` of a split in tables of `batch_size` rows."""
-        return self.rows(split).tables(start=start, stop=stop, size=batch_size)
 
 
 def check_split_name(name: str) -> str:
