@@ -50,7 +50,7 @@ class Layout:
         objects: For each split without files, the object with its rows, such as a `Dataset`.
         class_names: For each configuration, the default one first, the names of the classes of columns, as the card
             states them.
-        is_given: Whether the user named the files themselves, which may be some of several shards.
+        is_given: Whether the user or the card names the files, which may be some of several shards.
     """
 
     files: dict[str, list[Any]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         try:
             layout = _resolved_layout(str(path.resolve()), subset)
         except FileNotFoundError as error:
-            if not type(error).__module__.startswith("datasets") or _states_files(path):
+            if not type(error).__module__.startswith("datasets") or "data_files" in _card_head(path):
                 raise
             layout = Layout()
         except ValueError as error:
@@ -156,6 +156,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
     }
     layout.files = {split: listed for split, listed in files.items() if listed}
+    layout.is_given = "-of-" in _card_head(path)
     if not layout.splits:
         remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
         raise InputError(_NO_FILES, path=path, remedy=remedy)
@@ -210,11 +211,11 @@ def _own_shards(path: Path) -> Layout | None:
     return Layout(files, class_names=class_names) if files and are_plain and are_own else None
 
 
-def _states_files(path: Path) -> bool:
-    """Return whether the card of a folder names data files."""
+def _card_head(path: Path) -> str:
+    """Return the metadata of the card of a folder as text; an empty text without a card."""
     card = path / "README.md"
     match = _HEAD.match(card.read_text("utf-8-sig", "replace")) if card.is_file() else None
-    return match is not None and "data_files" in match[1]
+    return match[1] if match else ""
 
 
 def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
@@ -246,6 +247,7 @@ def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
                 options: Any = {"repo_type": "dataset", "revision": snapshot.name, "local_files_only": True}
                 return _resolved_layout(huggingface_hub.snapshot_download(repo_id, **options), subset)
             raise
+    layout.is_given = True  # a file that is missing is fetched
     if layout.files:
         with suppress(OSError):  # a cache that cannot be written
             record.parent.mkdir(exist_ok=True)
