@@ -163,10 +163,6 @@ def temporary_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-class UnreachableError(InputError):
-    """A dataset is not in the cache, and the Hub cannot be reached."""
-
-
 class HubDataset(NamedTuple):
     """A dataset on the Hub: its repository, configuration, and branch, tag or commit; None for the default ones."""
 
@@ -178,8 +174,8 @@ class HubDataset(NamedTuple):
         """Return the folder of the commit in the cache of the Hub's client; only the card is downloaded.
 
         Raises:
-            UnreachableError: The Hub cannot be reached, and the cache does not have the dataset.
-            InputError: The dataset or the revision does not exist.
+            InputError: The dataset or the revision does not exist, or the Hub cannot be reached and the cache does
+                not have the dataset.
         """
         import huggingface_hub
         from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
@@ -203,7 +199,7 @@ class HubDataset(NamedTuple):
         except Exception as error:  # of several libraries
             reason = sanitize_line(str(error.__cause__ or error), 200)
             problem = f"no such file or data folder, and no dataset in the cache; the Hub cannot be reached: {reason}"
-            raise UnreachableError(problem, path=self.repo_id, remedy=remedy) from error
+            raise InputError(problem, path=self.repo_id, remedy=remedy) from error
         raise InputError(problem, path=self.repo_id, remedy=remedy)
 
 

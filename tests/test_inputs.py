@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from datasets import Dataset, DatasetDict, IterableDataset, load_dataset, load_dataset_builder
+from datasets import Dataset, DatasetDict, IterableDataset, load_dataset
 from filelock import FileLock
 
 import hf_paraphrase
@@ -141,26 +141,25 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache of `datasets`, without the Hub."""
+    """An empty cache of the Hub's client, without the Hub."""
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "cache"
 
 
-def cached_dataset(cache, repo_id, rows, subset="default"):
+def cached_dataset(cache, repo_id, **subsets):
     """Puts a dataset into the cache as if it had been fetched."""
-    source = cache.parent / "raw" / subset
-    source.mkdir(parents=True)
-    (source / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    builder = load_dataset_builder(str(source), cache_dir=str(cache.parent / "prepared"))
-    builder.download_and_prepare()
-    folder = cache / repo_id.replace("/", "___") / subset / "0.0.0" / "abc"
-    shutil.copytree(builder.cache_dir, folder)
-    for file in folder.glob(f"{subset}-*"):
-        file.rename(file.with_name(file.name.replace(subset, repo_id.rpartition("/")[2], 1)))
-    info = json.loads((folder / "dataset_info.json").read_text())
-    (folder / "dataset_info.json").write_text(json.dumps(info | {"config_name": subset}))
+    repository = cache / f"datasets--{repo_id.replace('/', '--')}"
+    (repository / "refs").mkdir(parents=True)
+    commit = "a1" * 20
+    (repository / "refs" / "main").write_text(commit)
+    folder = repository / "snapshots" / commit
+    folder.mkdir(parents=True)
+    configs = [{"config_name": name, "data_files": f"{name}.jsonl"} for name in subsets]
+    (folder / "README.md").write_text(f"---\nconfigs: {json.dumps(configs)}\n---\n")
+    for name, rows in subsets.items():
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
 HUB_ROWS = [
@@ -169,7 +168,7 @@ HUB_ROWS = [
 
 
 def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
-    cached_dataset(cache, "owner/pairs", HUB_ROWS)
+    cached_dataset(cache, "owner/pairs", default=HUB_ROWS)
     assert DataFolder("owner/pairs").table(columns=["sentence2"])["sentence2"][3].as_py() == "a hound 3 barked"
     encoder = train_encoder(pairs="owner/pairs", dev_data="owner/pairs", output="model", epochs=1)
     assert encoder.encode(["the dog"]).any()
@@ -180,11 +179,8 @@ def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
 
 
 def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cache):
-    cached_dataset(cache, "owner/pairs", HUB_ROWS, "first")
-    cached_dataset(cache, "owner/pairs", HUB_ROWS[:5], "second")
+    cached_dataset(cache, "owner/pairs", first=HUB_ROWS, second=HUB_ROWS[:5])
     assert [DataFolder(f"owner/pairs/{subset}").count() for subset in ("first", "second")] == [12, 5]
-    with pytest.raises(InputError, match=r"owner/pairs: load_dataset cannot open it: .*first.*second"):
-        DataFolder("owner/pairs")
     Path("owner/pairs").mkdir(parents=True)
     Dataset.from_list(HUB_ROWS[:2]).to_parquet("owner/pairs/train.parquet")
     assert DataFolder("owner/pairs").count() == 2

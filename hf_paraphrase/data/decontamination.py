@@ -199,7 +199,7 @@ def _files_in(root: Path) -> Iterator[tuple[str, Path]]:
         if is_shard:
             folder = DataFolder(path.parent.parent)
             for split in folder.splits:
-                folder.require_all_shards(split)
+                folder.rows(split)  # refuses a split without all of its shards
         yield name, path
     if unread:
         log(f"not read, because they contain no sentences: {', '.join(unread)}")

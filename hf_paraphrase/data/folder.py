@@ -12,16 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..artefacts.fsspec_path import to_path
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .layout import ORDER as ORDER
-from .layout import SHARD, find_layout
+from .layout import find_layout
 from .readers import BATCH_ROWS as BATCH_ROWS
 from .rows import Rows, open_rows
 
@@ -45,11 +45,6 @@ class DataFolder:
         self.splits = self._layout.splits
         self._rows: dict[str, Rows] = {}
 
-    @classmethod
-    def open(cls, folder: Any) -> Self:
-        """Open a folder, or return one that is open already."""
-        return folder if isinstance(folder, cls) else cls(folder)
-
     def __repr__(self) -> str:
         return f"DataFolder({str(self.path)!r}, splits={self.splits})"
 
@@ -60,19 +55,10 @@ class DataFolder:
         """Open a split."""
         if split not in self._rows:
             if split in self.splits or "." not in split:
-                self.require_all_shards(split)
                 self._rows[split] = Rows(self._source, self._layout, split)
             else:
                 self._rows[split] = open_rows(self._source, split)
         return self._rows[split]
-
-    def require_all_shards(self, split: str) -> None:
-        """Check that no shard of a split is missing."""
-        names = [os.path.basename(str(file)) for file in self._layout.files.get(split, ())]  # noqa: PTH119
-        shards = [match for name in names if (match := SHARD.fullmatch(name))]
-        if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
-            problem = f"split `{split}` has {len(shards)} of {count} shards"
-            raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
         """Return the Arrow schema of a split; its metadata have the names of classes."""
@@ -112,10 +98,6 @@ class DataFolder:
         """Read a split, or some of its columns, into memory."""
         return self.rows(split).read(columns)
 
-    def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Stream the rows `start` to `stop` of a split in tables of `batch_size` rows."""
-        return self.rows(split).tables(start=start, stop=stop, size=batch_size)
-
 
 def check_split_name(name: str) -> str:
     """Return a name for a split as `datasets` accepts it: `en-fr.test` becomes `en_fr.test`; refuse any other name."""
@@ -133,26 +115,23 @@ def write_split(
     schema: pa.Schema,
     *,
     rows_per_shard: int = 1_000_000,
-    repeating: Sequence[str] | None = None,
 ) -> int:
     """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return the number of rows.
 
-    Columns are ordered and cast to the schema. The `repeating` columns, by default all, are dictionary-encoded.
+    Columns are ordered and cast to the schema.
     """
     split = check_split_name(split)
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     total = in_shard = 0
-    dictionary = True if repeating is None else list(repeating)
     with ExitStack() as stack:
         # A split without rows has a shard as well.
         for batch in chain([schema.empty_table()], batches):
             if not parts or in_shard >= rows_per_shard:
                 stack.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
-                options = {"compression": "zstd", "use_dictionary": dictionary}
-                writer = stack.enter_context(pq.ParquetWriter(parts[-1], schema, **options))
+                writer = stack.enter_context(pq.ParquetWriter(parts[-1], schema, compression="zstd"))
                 in_shard = 0
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write(batch.select(schema.names).cast(schema))

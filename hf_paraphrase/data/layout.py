@@ -22,7 +22,7 @@ from ..artefacts.card_metadata import split_card
 from ..artefacts.files import atomic_write_text
 from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..inputs import OBJECTS, HubDataset, UnreachableError, dataset_of, temporary_folder
+from ..inputs import OBJECTS, HubDataset, dataset_of, temporary_folder
 from ..messages import sanitize_line
 from .text_blocks import kind_of_rows, plain_suffix
 
@@ -50,6 +50,7 @@ class Layout:
         objects: For each split without files, the object with its rows, such as a `Dataset`.
         class_names: For each configuration, the default one first, the names of the classes of columns, as the card
             states them.
+        is_given: Whether the user or the card names the files, which may be some of several shards.
     """
 
     files: dict[str, list[Any]] = field(default_factory=dict)
@@ -57,11 +58,19 @@ class Layout:
     options: dict[str, str] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
     class_names: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    is_given: bool = False
 
     @property
     def splits(self) -> list[str]:
         """The names of the splits: train, validation, test, then others by name."""
         return sorted(self.files or self.objects, key=lambda name: (ORDER.get(name, 3), name))
+
+    def require_all_shards(self, split: str, path: str) -> None:
+        """Check that no shard of a split is missing."""
+        names = [os.path.basename(str(file)) for file in self.files.get(split, ())]  # noqa: PTH119
+        shards = [match for name in names if (match := SHARD.fullmatch(name))]
+        if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
+            raise InputError(f"split `{split}` has {len(shards)} of {count} shards", path=path, remedy="copy all")
 
 
 def find_layout(source: Any, subset: str | None = None) -> Layout:
@@ -91,7 +100,7 @@ def find_layout(source: Any, subset: str | None = None) -> Layout:
         with name_load_errors(path):
             return _objects_layout(datasets.load_dataset("arrow", data_files=str(path), streaming=True))
     if path.is_file():
-        return Layout({"train": [path]}, kind_of_rows(path) or "text")
+        return Layout({"train": [path]}, kind_of_rows(path) or "text", is_given=True)
     if path.is_dir():
         return _folder_layout(path, subset)
     remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
@@ -118,7 +127,7 @@ def _files_layout(paths: list[Path]) -> Layout:
     kind, *others = dict.fromkeys(kind_of_rows(Path(path.name)) or "text" for path in paths)
     if others:
         raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
-    return Layout({"train": paths}, kind)
+    return Layout({"train": paths}, kind, is_given=True)
 
 
 def _folder_layout(path: Path, subset: str | None) -> Layout:
@@ -133,7 +142,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         try:
             layout = _resolved_layout(str(path.resolve()), subset)
         except FileNotFoundError as error:
-            if not type(error).__module__.startswith("datasets") or _states_files(path):
+            if not type(error).__module__.startswith("datasets") or "data_files" in _card_head(path):
                 raise
             layout = Layout()
         except ValueError as error:
@@ -147,6 +156,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
     }
     layout.files = {split: listed for split, listed in files.items() if listed}
+    layout.is_given = "-of-" in _card_head(path)
     if not layout.splits:
         remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
         raise InputError(_NO_FILES, path=path, remedy=remedy)
@@ -201,11 +211,11 @@ def _own_shards(path: Path) -> Layout | None:
     return Layout(files, class_names=class_names) if files and are_plain and are_own else None
 
 
-def _states_files(path: Path) -> bool:
-    """Return whether the card of a folder names data files."""
+def _card_head(path: Path) -> str:
+    """Return the metadata of the card of a folder as text; an empty text without a card."""
     card = path / "README.md"
     match = _HEAD.match(card.read_text("utf-8-sig", "replace")) if card.is_file() else None
-    return match is not None and "data_files" in match[1]
+    return match[1] if match else ""
 
 
 def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
@@ -223,13 +233,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, dict[str, list[st
 
 def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
     """Find the splits of a dataset on the Hub; the layout of each commit is stored in the cache of its client."""
-    repo_id, subset = dataset.repo_id, subset or dataset.subset
-    try:
-        snapshot = dataset.snapshot()
-    except UnreachableError:
-        if dataset.revision is None and (prepared := _prepared_layout(repo_id, subset)) is not None:
-            return prepared
-        raise
+    repo_id, subset, snapshot = dataset.repo_id, subset or dataset.subset, dataset.snapshot()
     record = snapshot.parents[1] / "layouts" / f"{snapshot.name}-{quote(subset or '', safe='')}-{__version__}.json"
     with suppress(OSError, ValueError):
         return _read_layout(record)
@@ -243,6 +247,7 @@ def _hub_layout(dataset: HubDataset, subset: str | None) -> Layout:
                 options: Any = {"repo_type": "dataset", "revision": snapshot.name, "local_files_only": True}
                 return _resolved_layout(huggingface_hub.snapshot_download(repo_id, **options), subset)
             raise
+    layout.is_given = True  # a file that is missing is fetched
     if layout.files:
         with suppress(OSError):  # a cache that cannot be written
             record.parent.mkdir(exist_ok=True)
@@ -293,21 +298,6 @@ def _resolved_layout(name: str, subset: str | None, revision: str | None = None)
     _read_as_text(builder)
     streams = builder.as_streaming_dataset()
     return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
-
-
-def _prepared_layout(name: str, subset: str | None) -> Layout | None:
-    """Open a dataset of the Hub from the cache of `datasets`, for use without a network."""
-    import datasets
-
-    try:  # without the network, for which `load_dataset_builder` waits
-        datasets.load.CachedDatasetModuleFactory(name).get_module()
-    except FileNotFoundError:
-        return None
-    with name_load_errors(name):
-        builder = datasets.load_dataset_builder(name, subset)
-        builder.download_and_prepare()
-        objects = {str(split): rows for split, rows in builder.as_dataset().items()}
-    return Layout(objects=objects, class_names={"default": _class_names(builder)})
 
 
 def _class_names(builder: Any) -> dict[str, list[str]]:
@@ -368,7 +358,7 @@ class HubFile(os.PathLike[str]):
 def _remote_layout(path: FsspecPath, subset: str | None) -> Layout:
     """Find the splits of a folder or file at a URL."""
     if path.is_file():
-        return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
+        return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text", is_given=True)
     if not path.exists():
         raise InputError("no such file or data folder", path=path, remedy="check the URL")
     with name_load_errors(path):

@@ -66,6 +66,8 @@ class Rows:
         if split not in layout.splits:
             splits = ", ".join(layout.splits) or "none"
             raise InputError(f"no split `{split}`", path=self.name, remedy=f"the splits are {splits}")
+        if not layout.is_given:
+            layout.require_all_shards(split, self.name)
         self.reader: FileReader | _ObjectReader
         if split in layout.objects:
             self.reader = _ObjectReader(layout.objects[split], self.name)
@@ -141,9 +143,9 @@ class Rows:
         if rows.num_rows:
             yield rows
 
-    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read columns into memory."""
-        return pa.Table.from_batches(self.batches(columns), schema=self._schema_of(columns))
+    def read(self, columns: Sequence[str] | None = None, *, stop: int | None = None) -> pa.Table:
+        """Read columns into memory, of all rows or of the first `stop`."""
+        return pa.Table.from_batches(self.batches(columns, stop=stop), schema=self._schema_of(columns))
 
     def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
         if columns is None:
@@ -230,7 +232,7 @@ def open_rows(
         >>> for batch in open_rows("my_pairs", split="train").batches(["sentence1", "sentence2"]):
         ...     print(batch.num_rows)
     """
-    layout = find_layout(source, subset) if kind is None else Layout({"train": [to_path(source)]}, kind)
+    layout = find_layout(source, subset) if kind is None else Layout({"train": [to_path(source)]}, kind, is_given=True)
     if split is None:
         split = layout.splits[0] if len(layout.splits) == 1 else "train"
     options = {"encoding": encoding, "decimal": decimal, "thousands": thousands, "errors": errors}

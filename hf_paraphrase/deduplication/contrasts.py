@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..searching.segments import locate
+from ..data.row_selection import take_rows
 from ..text.hashing import hash64
 from ..text.normalization import normalize_text
 from ..text.words import tokenize
@@ -30,6 +30,7 @@ _AUXILIARIES = frozenset(["do", "does", "did"])
 """Words that English adds to a verb only to negate it or to ask."""
 _STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 """The stems of "can't", "won't" and "shan't", without "n't"."""
+_TEXTS = pa.schema([("text", pa.string())])
 
 
 def split_contrast(text: str) -> tuple[str, str]:
@@ -49,24 +50,18 @@ class Contrasts:
     """Finds pairs of texts that differ only in negation or numbers; each text is read at its first comparison."""
 
     def __init__(self, texts: pa.ChunkedArray) -> None:
-        self._chunks = texts.chunks
-        self._starts = np.cumsum([0, *map(len, self._chunks)])
+        self._batches = pa.table({"text": texts}).to_batches()
+        self._starts = np.cumsum([0, *map(len, self._batches)]).tolist()
         self._is_read = np.zeros(len(texts), bool)
         self._hashes = np.zeros((2, len(texts)), np.uint64)
-
-    def _read(self, rows: NDArray[np.int64]) -> list[str]:
-        texts = [""] * len(rows)
-        for chunk, positions, own in locate(self._starts, rows):
-            values = self._chunks[chunk].take(pa.array(own)).to_pylist()
-            for position, value in zip(positions.tolist(), values, strict=True):
-                texts[position] = value or ""
-        return texts
 
     def differ(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs of rows (pairs,) have contrasting texts."""
         unread = np.unique(np.concatenate([side[~self._is_read[side]] for side in (first, second)]))
         if len(unread):
-            parts = zip(*map(split_contrast, self._read(unread)), strict=True)
+            table = take_rows(self._batches.__getitem__, self._starts, unread, _TEXTS)
+            texts = (text or "" for text in table.column("text").to_pylist())
+            parts = zip(*map(split_contrast, texts), strict=True)
             self._hashes[:, unread] = [hash64(side) for side in parts]
             self._is_read[unread] = True
         others, own = self._hashes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Lock
@@ -109,10 +109,9 @@ def find_duplicates(
         with one_blas_thread():
             comparison.near = IvfIndex(np.concatenate(sampled), threshold, len(new))
             for all_kept, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
-                with closing(comparison.embed_all(_read_texts(every, some))) as blocks:
-                    for block in blocks:
-                        comparison.add(*block, components=components, all_kept=all_kept)
-                        progress(len(block[0]))
+                for block in map(comparison.embed, _read_texts(every, some)):
+                    comparison.add(*block, components=components, all_kept=all_kept)
+                    progress(len(block[0]))
             comparison.finish_components()
             comparison.count_contrasts(threshold)
             comparison.sample_below(threshold)
@@ -175,13 +174,6 @@ class _Comparison:
         """Embed the texts of some rows as float32 (texts, dim), of length 1 or 0."""
         rows, texts = block
         return rows, self._embedder.embed(texts, batch_size=self._batch_size)
-
-    def embed_all(self, blocks: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
-        """Embed block after block; an encoder with a static table embeds the next block while one is compared."""
-        if self._embedder.encoder.is_table:
-            return mapped_in_order(self.embed, blocks, 1)
-        # A network uses all cores itself and takes much longer; in this thread an interrupt does not wait for it.
-        return (self.embed(block) for block in blocks)
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_kept: bool) -> None:
         """Compare vectors (rows, dim) of some texts (rows,) with the vectors of all earlier texts."""

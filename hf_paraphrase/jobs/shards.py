@@ -119,7 +119,8 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
         atomic_write(shard.path(output)) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeating) as writer,
     ):
-        for table in job.folder.row_range(shard.source, shard.start, shard.stop, batch_size=job.batch_size):
+        rows = job.folder.rows(shard.source)
+        for table in rows.tables(start=shard.start, stop=shard.stop, size=job.batch_size):
             batch, report = job.functions[shard.split].process(table, progress)
             add_report(total, report)
             if batch.num_rows:  # `datasets` cannot read a row group without rows

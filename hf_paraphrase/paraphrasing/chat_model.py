@@ -12,7 +12,7 @@ from ..artefacts.hub_models import model_folder, model_name
 from ..artefacts.model_loading import load_transformers_model, open_tokenizer_folder
 from ..errors import ModelError
 from .generators import Candidate, ChatGenerator
-from .seq2seq import SeededDraw, cut_at_end
+from .seq2seq import SeededDraw
 
 
 class ChatModel(ChatGenerator):
@@ -89,7 +89,7 @@ class ChatModel(ChatGenerator):
             draw = SeededDraw(self.sampling, ids[0].tolist(), num)
             rows, shared = ids.repeat(num, 1), {**shared, "logits_processor": LogitsProcessorList([draw])}
         sequences = self.model.generate(input_ids=rows, attention_mask=torch.ones_like(rows), **shared)
-        answers = [cut_at_end(row, self.ends) for row in sequences[:, ids.shape[1] :].tolist()]
+        answers = [_cut_at_end(row, self.ends) for row in sequences[:, ids.shape[1] :].tolist()]
         distinct = [list(answer) for answer in dict.fromkeys(map(tuple, answers))]
         texts = self.tokenizer.batch_decode(distinct, skip_special_tokens=True)
         log_probs = self._log_probs(ids[0], distinct)
@@ -117,3 +117,9 @@ class ChatModel(ChatGenerator):
     def describe(self) -> dict[str, Any]:
         """Return the name of the model and its prompt."""
         return {"model": model_name(self.name), "prompt": self.prompt}
+
+
+def _cut_at_end(token_ids: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """Cut token ids after the first end token."""
+    end = next((index for index, token in enumerate(token_ids) if token in ends), len(token_ids))
+    return list(token_ids[: end + 1])

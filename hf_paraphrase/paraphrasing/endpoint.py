@@ -20,6 +20,8 @@ from ..errors import ModelError
 from ..messages import HIDDEN, log, sanitize_line, without_secrets
 from .generators import ApiOptions, Candidate, ChatGenerator, SamplingOptions
 
+API_KEY = "OPENAI_API_KEY"
+"""The environment variable with the key."""
 _ATTEMPTS = 7
 _TIMEOUT, _LONGEST_PAUSE = 60.0, 60.0
 """Seconds."""
@@ -166,10 +168,10 @@ class Endpoint(ChatGenerator):
 
     def _key(self) -> str:
         """Return the key, or an empty text, without the line break of a key that was read from a file."""
-        key = os.environ.get(self.api.key_variable, "").strip()
+        key = os.environ.get(API_KEY, "").strip()
         if key.isascii() and key.isprintable():
             return key
-        problem = f"the environment variable {self.api.key_variable} has characters that no key has, such as “"
+        problem = f"the environment variable {API_KEY} has characters that no key has, such as “"
         raise ModelError(problem, remedy="put the key alone into it")
 
     def _check_status(self, error: urllib.error.HTTPError) -> str:
@@ -186,7 +188,7 @@ class Endpoint(ChatGenerator):
             raise _RequestRefusedError(f"the endpoint refuses the request: {problem}")
         remedy = f"check --api-base and the model {self.name}"
         if error.code in (401, 403):
-            remedy = f"put a valid key into the environment variable {self.api.key_variable}"
+            remedy = f"put a valid key into the environment variable {API_KEY}"
         raise ModelError(f"the endpoint answers with {problem}", path=self.api.base_url, remedy=remedy)
 
     def _wait_for_turn(self) -> None:

@@ -25,7 +25,6 @@ ROUND_TRIP = "round-trip"
 SEQ2SEQ = "seq2seq"
 LLM = "llm"
 GENERATORS: tuple[str, ...] = (ROUND_TRIP, SEQ2SEQ, LLM)
-API_KEY_VARIABLE = "OPENAI_API_KEY"
 DEFAULT_PROMPT = """Paraphrase the sentence: say the same in other words, in the same language.
 Answer with the paraphrase alone.
 
@@ -103,7 +102,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True)
 class ApiOptions:
-    """An OpenAI-compatible endpoint. The key is read from an environment variable and never stored.
+    """An OpenAI-compatible endpoint. The key is read from the variable OPENAI_API_KEY and never stored.
 
     Attributes:
         base_url: The URL before `/chat/completions`.
@@ -112,7 +111,6 @@ class ApiOptions:
     """
 
     base_url: str
-    key_variable: str = API_KEY_VARIABLE
     requests_per_minute: float | None = None
     answers: str | None = None
 

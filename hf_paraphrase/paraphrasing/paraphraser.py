@@ -55,9 +55,7 @@ class Paraphraser(BatchFunction):
         num: Maximum number of paraphrases per sentence.
         generator: `round-trip`, `seq2seq` or `llm`.
         options: Settings of the beam search.
-        num_candidates: Candidates per sentence; in a round trip, translations in each direction. By default the beam
-            width, or twice `num` where tokens are sampled.
-        sampling: Sample instead of searching.
+        sampling: Sample twice `num` candidates instead of searching for as many as the beam is wide.
         language: Language of the sentences, as a multilingual model spells it.
         pivots: Pivot language of each round trip, for multilingual models.
         task_prefix: Text before every sentence, for a sequence-to-sequence paraphraser.
@@ -79,7 +77,6 @@ class Paraphraser(BatchFunction):
     num: int = 5
     generator: str = ROUND_TRIP
     options: BeamSearchConfig = BeamSearchConfig(num_beams=5, num_return_sequences=5)
-    num_candidates: int | None = None
     sampling: SamplingOptions | None = None
     language: str | None = None
     pivots: tuple[str, ...] = ()
@@ -101,11 +98,6 @@ class Paraphraser(BatchFunction):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(num=self.num)
-        if self.num_candidates is not None:
-            check_counts(num_candidates=self.num_candidates)
-            if self.sampling is None and self.api is None and self.num_candidates > self.options.num_beams:
-                problem = f"num_candidates {self.num_candidates} is above num_beams {self.options.num_beams}"
-                raise UsageError(problem, remedy="give options with more num_beams, or sampling")
 
     @cached_property
     def opened(self) -> Generator:
@@ -153,9 +145,9 @@ class Paraphraser(BatchFunction):
 
     @property
     def candidates_asked(self) -> int:
-        """Number of candidates to request per sentence."""
+        """Number of candidates to request per sentence; in a round trip, translations in each direction."""
         is_search = self.sampling is None and self.api is None
-        return self.num_candidates or (self.options.num_beams if is_search else 2 * self.num)
+        return self.options.num_beams if is_search else 2 * self.num
 
     @cached_property
     def used_encoder(self) -> str | None:

@@ -18,9 +18,8 @@ from ..artefacts.hub_models import model_name
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.rows import open_rows
-from ..data.schema import SENTENCES, columns_named, require_columns
-from ..data.sentences import lines_of_file
-from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
+from ..data.schema import SENTENCES, columns_named
+from ..data.text_blocks import DEFAULT_COLUMNS
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..jobs.sharded_output import ShardedOutput, finish_pairs, merge_reports
 from ..jobs.shards import REPORTS, ShardJob, cut, reports
@@ -28,7 +27,6 @@ from ..messages import log
 from ..settings import flag, is_given, recipe, seed_setting, setting
 from ..translation.search_settings import SearchJobSettings
 from .generators import (
-    API_KEY_VARIABLE,
     DEFAULT_PROMPT,
     GENERATORS,
     LLM,
@@ -42,7 +40,6 @@ from .generators import (
 from .paraphraser import Paraphraser
 
 _LLM = {"generator": LLM}
-_HOW_TO_ASK = ("api_base", "api_key_variable", "requests_per_minute")
 
 
 @dataclass(kw_only=True)
@@ -87,15 +84,9 @@ class GeneratorSettings(SearchJobSettings):
     num_beams: int = setting(
         "beam width; in round trips of both directions: N translations, each with N translations back", 5, at_least=1
     )
-    num_candidates: int | None = setting(
-        "candidates per sentence, before they are filtered; in a round trip translations in each direction [default: "
-        "the beam width, or twice --num where tokens are sampled]",
-        None,
-        at_least=1,
-    )
     do_sample: bool = setting(
-        "sample tokens instead of searching for the most probable text; the samples depend on the sentence and "
-        "--seed alone; an endpoint always samples",
+        "sample twice --num candidates instead of searching for the most probable ones; they depend on the sentence "
+        "and --seed alone; an endpoint always samples",
         False,
     )
     temperature: float = setting("divides the logits before tokens are sampled", 1.0, above=0)
@@ -105,12 +96,10 @@ class GeneratorSettings(SearchJobSettings):
     top_k: int = setting("sample from the K most probable tokens; 0 for all", 0, at_least=0)
     seed: int = seed_setting("seed of sampling")
     api_base: str | None = setting(
-        "URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1, that runs the chat model",
+        "URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1, that runs the chat model; its key is "
+        "read from the environment variable OPENAI_API_KEY",
         None,
         only_with=_LLM,
-    )
-    api_key_variable: str = setting(
-        "environment variable that holds the key of the endpoint", API_KEY_VARIABLE, only_with="api_base"
     )
     requests_per_minute: float | None = setting(
         "maximum number of requests per minute", None, above=0, only_with="api_base"
@@ -121,15 +110,12 @@ class GeneratorSettings(SearchJobSettings):
         super().check()
         if self.api_base is not None and "@" in urlsplit(self.api_base).netloc:
             problem = "--api-base has a user name or a password"
-            raise UsageError(problem, remedy=f"give the key in the environment variable {self.api_key_variable}")
+            raise UsageError(problem, remedy="give the key in the environment variable OPENAI_API_KEY")
         if self.samples:
             return
         for name in ("temperature", "top_p", "top_k"):
             if is_given(self, name):
                 raise UsageError(f"{flag(name)} is for sampling", remedy="give --do-sample too")
-        if (self.num_candidates or 0) > self.num_beams:
-            remedy = f"give at most {self.num_beams}, or --do-sample"
-            raise UsageError("--num-candidates is above --num-beams", remedy=remedy)
 
     @property
     def samples(self) -> bool:
@@ -197,7 +183,7 @@ class ParaphraseSettings(GeneratorSettings):
         if self.samples:
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
         if self.api_base is not None:
-            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
+            fields["api"] = ApiOptions(self.api_base, self.requests_per_minute)
         return Paraphraser(**fields)
 
 
@@ -254,7 +240,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         command="paraphrase",
         inputs=[*settings.local_models, settings.input, *filter(None, [settings.encoder, settings.prompt])],
         job={"bf16": function.options.bf16},
-        free=["device", "precision", *_HOW_TO_ASK],
+        free=["device", "precision", "api_base", "requests_per_minute"],
     )
     here = settings.here(function)
     encoder = here.used_encoder
@@ -315,12 +301,8 @@ def _write_sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
 
 def _open_input(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Open the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
-    path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
-    if path.is_file() and kind_of_rows(path) is None:
-        require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
-        return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
     rows = open_rows(settings.input, settings.split, roles=())
-    (column, *_) = rows.text_columns(wanted)
+    (column, *_) = rows.text_columns([] if settings.column is None else [settings.column])
     names = [column, *settings.keep_columns]
     schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
     if next(rows.tables(names, stop=1), None) is None:

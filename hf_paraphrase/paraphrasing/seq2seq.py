@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +29,10 @@ from ..artefacts.hub_models import model_name
 from ..data.batch_function import Progress, no_progress
 from ..errors import UsageError
 from ..text.normalization import normalize_words
-from ..translation.beam_search import Hypothesis
+from ..translation.beam_search import Hypothesis, translate_batch
 from ..translation.bitext import are_different
-from ..translation.forced_decoding import hypothesis_scores, padded_sources
-from ..translation.loading import decoder_prefix_ids, eos_token_ids, target_limit
 from ..translation.search_settings import BeamSearchConfig
-from ..translation.translator import Translator
+from ..translation.translator import Translator, choose_usable
 from .generators import ROUND_TRIP_PARAPHRASES, Candidate, Generator, SamplingOptions
 
 OpenTranslator = Callable[[str, str | None, str | None], Translator]
@@ -247,40 +246,10 @@ class SamplingTranslator(Translator):
         """Sample translations of each source, most probable first; one source at a time, without padding."""
         return [self._samples(ids) for ids in input_ids]
 
-    @torch.inference_mode()
     def _samples(self, ids: list[int]) -> list[Hypothesis] | str:
-        model: Any = self.model
-        num, lead = self.options.num_return_sequences, len(decoder_prefix_ids(model))
-        ends = eos_token_ids(model, self.tokenizer)
-        longest = math.floor(self.options.max_length_ratio * len(ids))
-        limit = max(1, min(longest, target_limit(model) or longest))
-        sources, mask = padded_sources(model, self.tokenizer, [ids])
-        sequences = model.generate(
-            input_ids=sources.repeat(num, 1),
-            attention_mask=mask.repeat(num, 1),
-            num_beams=1,
-            do_sample=False,
-            max_new_tokens=limit + lead - 1,
-            max_length=None,
-            logits_processor=LogitsProcessorList([SeededDraw(self.sampling, ids, num)]),
-        )[:, lead:].tolist()
-        distinct = dict.fromkeys(tuple(cut_at_end(row, ends)) for row in sequences)
-        ended = [list(subwords) for subwords in distinct if subwords and subwords[-1] in ends]
-        if not ended:
-            return "no translation ends within the length limit"
-        scores = hypothesis_scores(model, sources, mask, [0] * len(ended), ended)
-        texts = self.tokenizer.batch_decode([subwords[:-1] for subwords in ended], skip_special_tokens=True)
-        hypotheses = [
-            Hypothesis(text.strip(), log_prob, len(subwords) - 1, True)
-            for text, log_prob, subwords in zip(texts, scores, ended, strict=True)
-            if text.strip()
-        ]
-        best = {one.text: one for one in sorted(hypotheses, key=lambda one: one.log_prob)}
-        ranked = sorted(best.values(), key=lambda one: -one.log_prob)
-        return ranked or "the model's translation is empty"
-
-
-def cut_at_end(token_ids: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Cut token ids after the first end token."""
-    end = next((index for index, token in enumerate(token_ids) if token in ends), len(token_ids))
-    return list(token_ids[: end + 1])
+        num = self.options.num_return_sequences
+        draw = SeededDraw(self.sampling, ids, num)
+        one_each = dataclasses.replace(self.options, num_return_sequences=1)
+        lists = translate_batch(self.model, self.tokenizer, [ids] * num, one_each, scorer=self.model, draw=draw)
+        samples = chain.from_iterable(lists)
+        return choose_usable(sorted(samples, key=lambda sample: sample.log_prob, reverse=True))

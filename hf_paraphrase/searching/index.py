@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..artefacts.artefact import has_own_provenance
 from ..artefacts.cards import write_card
@@ -251,12 +250,6 @@ class SearchIndex:
         """Call :meth:`search` by its former name."""
         warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
         return self.search(*args, nprobe=probes, **options)
-
-    def search_vectors(
-        self, vectors: NDArray[np.float32], k: int, **options: Any
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Find the rows with the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
-        return self.snapshot.search_vectors(vectors, k, **options)
 
     def mine(
         self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False

@@ -319,7 +319,7 @@ def _mine(settings: SearchSettings) -> Searched:
                 sides = [index.snapshot.take(rows[span])["sentence"] for rows in (pairs.first, pairs.second)]
                 yield pa.table([*sides, pa.array(pairs.scores[span])], schema=MINED).combine_chunks()
 
-        write_split(artefact.staging, "train", tables(), MINED, repeating=())
+        write_split(artefact.staging, "train", tables(), MINED)
         results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
         values = {
             **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),

@@ -147,9 +147,9 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         The data folder of the pairs; with `shard`, the folder of the incomplete job while shards are missing.
     """
     bitext = DataFolder(settings.bitext)
-    bitext.require(*_COLUMNS, split=settings.split)
-
-    available = bitext.count(settings.split)
+    sources = bitext.rows(settings.split)
+    sources.require(*_COLUMNS)
+    available = sources.count()
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
     if not rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
@@ -174,7 +174,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         free=["device", "precision", "max_sentences"],
     )
     model = settings.here(translator).translator.model
-    check_languages(settings.model, model, bitext, settings.split, rows)
+    check_languages(settings.model, model, sources, rows)
     with output:
         if output.finished:
             return DataFolder(output.target)
@@ -183,7 +183,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         if not output.is_whole(shards):
             return DataFolder(output.current)
         record = read_provenance(settings.model)
-        (first,) = next(bitext.row_range(settings.split, 0, 1)).to_pylist()
+        (first,) = sources.read(stop=1).to_pylist()
         languages = {
             side: first.get(side) or getattr(model.config, side, None) or default
             for side, default in (("source_lang", "und"), ("target_lang", "en"))

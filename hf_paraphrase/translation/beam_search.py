@@ -94,6 +94,7 @@ def translate_batch(
     *,
     scorer: PreTrainedModel | None = None,
     steps: StepwiseDecoder | None = None,
+    draw: LogitsProcessor | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch of tokenized sentences into n-best lists, best first.
 
@@ -108,6 +109,7 @@ def translate_batch(
         options: The settings of the search.
         scorer: The model, in fp32, that computes `log_prob` and ranks the list. Without one `log_prob` is NaN.
         steps: The prepared decoder of an RNNsearch model, which may be restricted to candidates (Jean et al. 2015).
+        draw: Draws a token for each row of a greedy search, so that it samples.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
     maximum = target_limit(model) or _MAX_TARGET_TOKENS
@@ -117,7 +119,7 @@ def translate_batch(
         for limit, ids in zip(limits, input_ids, strict=True)
     ]
     ends, lead = eos_token_ids(model, tokenizer), len(decoder_prefix_ids(model))
-    if fast_search_applies(model):
+    if draw is None and fast_search_applies(model):
         lists, _ = fast_beam_search(
             model,
             sources,
@@ -136,6 +138,8 @@ def translate_batch(
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
         processors.append(SentenceLengths(limits, options.num_beams, lead, ends, minimums))
+        if draw is not None:
+            processors.append(draw)
         sequences = model.generate(
             input_ids=sources,
             attention_mask=mask,

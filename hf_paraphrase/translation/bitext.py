@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..data.folder import DataFolder
+from ..data.rows import Rows
 from ..errors import InputError
 from ..text.languages import primary_language
 from ..text.normalization import is_blank
@@ -31,49 +32,29 @@ class BitextSides(NamedTuple):
     left_out: int
 
 
-class BitextFolder:
-    """A split of a bitext, with its columns `source`, `target`, `source_lang` and `target_lang`.
-
-    Raises:
-        InputError: The folder has no such split, or the split lacks a column.
-    """
-
-    def __init__(self, folder: str, split: str) -> None:
-        self.data, self.split = DataFolder(folder), split
-        self.data.require(*COLUMNS, split=self.data.splits[0])
-        if split not in self.data.splits:
-            remedy = "prepare bitext --validation-size N makes a split `validation`"
-            raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
-
-    @property
-    def num_rows(self) -> int:
-        """The number of its pairs."""
-        return self.data.count(self.split)
-
-    def tables(self, batch_size: int, max_rows: int | None = None) -> Iterator[pa.Table]:
-        """Yield all pairs, or the first `max_rows`, in batches."""
-        stop = self.num_rows if max_rows is None else min(max_rows, self.num_rows)
-        for table in self.data.row_range(self.split, 0, stop, batch_size=batch_size):
-            yield table.select(COLUMNS)
-
-    def head(self, max_rows: int) -> pa.Table:
-        """Return the first `max_rows` pairs."""
-        tables = list(self.tables(max_rows, max_rows))
-        return pa.concat_tables(tables) if tables else self.data.schema(self.split).empty_table().select(COLUMNS)
+def open_bitext(folder: str, split: str) -> Rows:
+    """Open a split of a bitext, which has the columns `source`, `target`, `source_lang` and `target_lang`."""
+    data = DataFolder(folder)
+    data.require(*COLUMNS, split=data.splits[0])
+    if split not in data.splits:
+        remedy = "prepare bitext --validation-size N makes a split `validation`"
+        raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
+    return data.rows(split)
 
 
-def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
+def languages_of(bitexts: Sequence[Rows]) -> tuple[str, str]:
     """Return the source and target language of the first bitext; the other bitexts must have these or variants."""
     languages: list[tuple[str, str]] = []
     for bitext in bitexts:
-        if not bitext.num_rows:
-            raise InputError("no training pairs", path=bitext.data.path, remedy="give another --bitext")
-        (row,) = bitext.head(1).to_pylist()
+        first_row = bitext.read(COLUMNS, stop=1).to_pylist()
+        if not first_row:
+            raise InputError("no training pairs", path=bitext.name, remedy="give another --bitext")
+        (row,) = first_row
         languages.append((row["source_lang"], row["target_lang"]))
         if any(map(are_different, languages[-1], languages[0])):
             own, first = ("→".join(code or "und" for code in pair) for pair in (languages[-1], languages[0]))
             problem = f"this bitext is {own}, but the first one is {first}"
-            raise InputError(problem, path=bitext.data.path, remedy="mix bitext of the same two languages")
+            raise InputError(problem, path=bitext.name, remedy="mix bitext of the same two languages")
     return languages[0]
 
 
@@ -113,15 +94,15 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
     return BitextSides(sources, targets, table.num_rows - len(clean_pairs))
 
 
-def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max_rows: int | None = None) -> None:
+def check_languages(folder: str, model: Any, bitext: Rows, max_rows: int | None = None) -> None:
     """Refuse bitext with rows in other languages than a model's, if both name their languages.
 
     Variants of a language, such as `fr` and `fr-CA`, are equal. With `max_rows` only the first rows are checked.
     """
     translates = {"source_lang": "translates", "target_lang": "translates into"}
-    present = [name for name in translates if name in bitext.schema(split).names]
+    present = [name for name in translates if name in bitext.columns]
     languages: dict[str, dict[str | None, None]] = {name: {} for name in present}
-    for batch in bitext.rows(split).batches(present, stop=max_rows) if present else ():
+    for batch in bitext.batches(present, stop=max_rows) if present else ():
         for name in present:
             languages[name] |= dict.fromkeys(batch.column(name).unique().to_pylist())
     for name, codes in languages.items():
@@ -129,7 +110,7 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str, max
         if (language := next((code for code in codes if are_different(code, own)), None)) is not None:
             side, has = name.partition("_")[0], "is" if len(codes) == 1 else "has rows in"
             problem = f"the {side} {has} {language}, but the model {folder} {translates[name]} {own}"
-            raise InputError(problem, path=bitext.path, remedy="give a model and bitext of the same two languages")
+            raise InputError(problem, path=bitext.name, remedy="give a model and bitext of the same two languages")
 
 
 def are_different(one: str | None, other: str | None) -> bool:

@@ -38,7 +38,6 @@ class TranslationEvaluationSettings(SearchSettings, CandidateSettings):
         "precision of the search; auto: bf16 if the hardware supports it", "fp32", choices=["auto", "bf16", "fp32"]
     )
     lower_case: bool = setting("ignore case in BLEU and chrF2 [default: for a model of lower-cased text]", False)
-    cased: bool = setting("count case also for a model of lower-cased text", False, excludes="lower_case")
     bleu_tokenizer: str | None = setting(
         "sacrebleu's tokenizer for BLEU [default: by the target language: zh, ja-mecab, ko-mecab, char, else 13a]",
         None,
@@ -73,10 +72,9 @@ def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslatio
 def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
         check_evaluated_card(settings.model)
-    bitext = DataFolder(settings.bitext)
-    names = bitext.schema(settings.split).names
-    columns = [name for name in COLUMNS if name in names or name != "target_lang"]
-    table = bitext.table(settings.split, columns).slice(0, settings.max_sentences)
+    bitext = DataFolder(settings.bitext).rows(settings.split)
+    columns = [name for name in COLUMNS if name in bitext.columns or name != "target_lang"]
+    table = bitext.read(columns, stop=settings.max_sentences)
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
 
@@ -84,7 +82,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     from .translator import Translator
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
-    check_languages(settings.model, model, bitext, settings.split, settings.max_sentences)
+    check_languages(settings.model, model, bitext, settings.max_sentences)
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
@@ -95,7 +93,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     language = table["target_lang"][0].as_py() if "target_lang" in columns else None
     language = language or getattr(model.config, "target_lang", None)
     check_target_language(language)
-    lowercase = settings.lower_case or (bool(getattr(model.config, "lowercase", False)) and not settings.cased)
+    lowercase = settings.lower_case or bool(getattr(model.config, "lowercase", False))
     score = partial(corpus_scores, target_lang=language, tokenizer=settings.bleu_tokenizer, lowercase=lowercase)
     score([""], [""])  # reports a missing package before the search
     scores: list[dict[str, Any]] = []

@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, recipe, setting
 from ..tokenization.ragged_ids import pad_lists
-from .bitext import BitextFolder, check_languages
+from .bitext import check_languages, open_bitext
 
 _NULL_PROBABILITY = 0.08
 """Prior probability that a target subword comes from no source subword, as in fast_align."""
@@ -265,15 +265,14 @@ class LexicalTableSettings(Settings):
 def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """Estimate the translations of the source subwords of a translation model, and write them to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        bitexts = [BitextFolder(folder, settings.split) for folder in settings.bitext]
+        bitexts = [open_bitext(folder, settings.split) for folder in settings.bitext]
 
         from .loading import load_translation_model
         from .tokenized_bitext import ArrowRows, write_texts, write_tokens
 
         model, tokenizer = load_translation_model(settings.model, device="cpu")
         for bitext in bitexts:
-            if bitext.num_rows:
-                check_languages(settings.model, model, bitext.data, settings.split, settings.max_sentences)
+            check_languages(settings.model, model, bitext, settings.max_sentences)
         # Next to the output, because the folder for temporary files may be in memory.
         folder = output.with_name(f".{output.name}.tokens")
         shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves it

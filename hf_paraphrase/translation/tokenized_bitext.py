@@ -18,9 +18,10 @@ from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerBase
 
 from ..artefacts.files import atomic_write
+from ..data.rows import Rows
 from ..errors import InputError
 from ..threads import available_cores, mapped_in_order
-from .bitext import BitextFolder, clean_rows
+from .bitext import COLUMNS, clean_rows
 
 _ROWS_PER_BATCH = 10_000
 _ROWS_WORTH_A_PROCESS = 100_000
@@ -54,15 +55,15 @@ class ArrowRows(Dataset[dict[str, Any]]):
 
 
 def write_texts(
-    path: Path, bitexts: Sequence[BitextFolder], *, max_words: int, moses: bool, max_rows: int | None = None
+    path: Path, bitexts: Sequence[Rows], *, max_words: int, moses: bool, max_rows: int | None = None
 ) -> int:
     """Write the cleaned pairs of bitexts to an Arrow file, in their order; return the number of pairs left out.
 
     Pairs with more than `max_words` words in the source or the target, or with a blank one, are left out. With `moses`
     punctuation is normalized as RNNsearch needs it. At most `max_rows` pairs of each bitext are read.
     """
-    tables = (table for bitext in bitexts for table in bitext.tables(_ROWS_PER_BATCH, max_rows))
-    total = sum(bitext.num_rows for bitext in bitexts)
+    tables = (table for rows in bitexts for table in rows.tables(COLUMNS, stop=max_rows, size=_ROWS_PER_BATCH))
+    total = sum(rows.count() for rows in bitexts)
     workers = min(available_cores(), total // _ROWS_WORTH_A_PROCESS)
     clean = partial(clean_rows, max_words=max_words, moses=moses)
     kept = left_out = 0

@@ -199,10 +199,10 @@ def _is_rnn_search(folder: str) -> bool:
 
 
 def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
-    from .bitext import BitextFolder, clean_rows, languages_of
+    from .bitext import COLUMNS, clean_rows, languages_of, open_bitext
 
-    dev_table = BitextFolder(settings.bitext[0], _DEV_SPLIT).head(settings.max_dev_pairs)
-    folders = {folder: BitextFolder(folder, "train") for folder in dict.fromkeys(settings.bitext)}
+    dev_table = open_bitext(settings.bitext[0], _DEV_SPLIT).read(COLUMNS, stop=settings.max_dev_pairs)
+    folders = {folder: open_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
     languages = languages_of(list(folders.values()))
     initial = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
 

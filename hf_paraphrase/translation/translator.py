@@ -147,7 +147,7 @@ class Translator:
             if not all(math.isfinite(hypothesis.log_prob) for nbest in nbest_lists for hypothesis in nbest):
                 path, remedy = self.model.name_or_path or None, "try it with evaluate-nmt, or --precision fp32"
                 raise ModelError("the model's probabilities are not finite", path=path, remedy=remedy)
-            return [_usable(nbest) for nbest in nbest_lists]
+            return [choose_usable(nbest) for nbest in nbest_lists]
         # Only here the memory that the error refers to is free again.
         if len(input_ids) == 1:
             return ["the search ran out of memory"]
@@ -182,7 +182,7 @@ def translate(
         return Translator(model, tokenizer, options).translate(texts, progress=progress)
 
 
-def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
+def choose_usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
     """Return the finished translations that are not blank, each text once; or the reason why there are none."""
     # A translation without an end token has a score that cannot be compared.
     finished = [hypothesis for hypothesis in nbest if hypothesis.finished]

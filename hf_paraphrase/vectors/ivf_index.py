@@ -87,7 +87,6 @@ class IvfIndex:
     def __init__(self, sample: NDArray[np.float32], threshold: float, most: int) -> None:
         self._dimension = sample.shape[1]
         self._threshold = threshold
-        # Another thread that embeds may change this number to one.
         self._threads = available_threads()
         self._components: NDArray[np.float32] | None = None
         if self._dimension > COMPONENTS:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
+from hf_paraphrase.data.sources.bitext import BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.threads import available_cores
@@ -64,7 +64,7 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
     rules: dict[str, Any] = {"drop_identical": True, "max_length": MOST_WORDS, "max_length_ratio": MOST_RATIO}
     options = BitextSource(tsv=str(path), source_lang="fr", target_lang="en", drop_duplicates="pair", **rules)
     with SourceRows(options, work=folder) as rows:
-        write_split(folder, "train", rows.tables("train"), BITEXT, repeating=REPEATING)
+        write_split(folder, "train", rows.tables("train"), BITEXT)
     return sorted((folder / "data").glob("*.parquet"))
 
 

@@ -55,7 +55,7 @@ def test_a_url_is_read_like_a_local_folder(folder):
     here, there = DataFolder(folder), DataFolder(url)
     assert str(there.path) == url and there.splits == here.splits and there.sizes() == here.sizes()
     assert there.table() == here.table() and fingerprint(url) == fingerprint(folder)
-    ranges = [list(found.row_range("train", 12, 33, batch_size=8)) for found in (here, there)]
+    ranges = [list(found.rows().tables(start=12, stop=33, size=8)) for found in (here, there)]
     assert ranges[0] == ranges[1] and sum(map(len, ranges[1])) == 21
     assert pickle.loads(pickle.dumps(there)).table() == here.table()
 

@@ -20,7 +20,7 @@ from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
-from hf_paraphrase.translation.bitext import BitextFolder, are_different, check_languages, languages_of
+from hf_paraphrase.translation.bitext import are_different, check_languages, languages_of, open_bitext
 from hf_paraphrase.translation.lexical_table import LexicalTable, tokenizer_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import BeamSearchConfig
@@ -259,19 +259,20 @@ def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refus
         assert not are_different(own, language)
     model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="de"))
     with pytest.raises(InputError, match="the target is en, but the model nmt translates into de"):
-        check_languages("nmt", model, DataFolder(tiny_bitext), "train")
+        check_languages("nmt", model, open_bitext(tiny_bitext, "train"))
 
 
 def test_a_later_row_in_another_language_is_refused_like_the_first_one(tmp_path):
     languages = {"source_lang": ["fr", None, "fr-CA", "de"], "target_lang": ["en"] * 4}
-    folder = DataFolder(write(tmp_path / "mixed", source=list("abcd"), target=list("abcd"), **languages))
+    mixed = write(tmp_path / "mixed", source=list("abcd"), target=list("abcd"), **languages)
+    rows = open_bitext(str(mixed), "train")
     model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="en"))
-    check_languages("nmt", model, folder, "train", 3)
+    check_languages("nmt", model, rows, 3)
     with pytest.raises(InputError, match="the source has rows in de, but the model nmt translates fr"):
-        check_languages("nmt", model, folder, "train")
+        check_languages("nmt", model, rows)
     other = write(tmp_path / "other", source=["a"], target=["a"], source_lang=["fr"], target_lang=["de"])
     with pytest.raises(InputError, match="this bitext is fr→de, but the first one is und→en"):
-        languages_of([BitextFolder(write_undefined(tmp_path / "und"), "train"), BitextFolder(str(other), "train")])
+        languages_of([open_bitext(write_undefined(tmp_path / "und"), "train"), open_bitext(str(other), "train")])
 
 
 def write_undefined(folder):

@@ -215,7 +215,7 @@ NO_SYNONYMS = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "n
 NO_SYNONYMS |= {("ParaphraseSettings", "top_k")}
 """Not the number of shown neighbours of a sentence, but of a margin, or of tokens in sampling."""
 WORDS = """
-    allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters
+    allowed_host api_base api_key by column columns decimal dev_split device encoding filter filters
     host prompt_name remove_where keep keep_columns label label_column label_separator lang language
     license measures model_source_lang model_target_lang multilingual_teacher_langs pivots
     positive_label protocols query ray_address remove_id repo_id

@@ -24,6 +24,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.decontamination import LIST_HEADER, DecontaminationSettings, Decontaminator, load_fingerprints
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.rows import open_rows
 from hf_paraphrase.data.sample import sample_paraphrases
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -294,8 +295,10 @@ def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):
     (tmp_path / "sets" / "one" / "data").mkdir(parents=True)
     shard = tmp_path / "sets" / "one" / "data" / "test-00001-of-00003.parquet"
     pq.write_table(pa.table({"sentence1": ["one two three four"], "sentence2": ["five six seven eight"]}), shard)
-    with pytest.raises(InputError, match="1 of 3 shards"):
-        load_fingerprints([tmp_path / "sets"])
+    for read in (lambda: load_fingerprints([tmp_path / "sets"]), lambda: open_rows(tmp_path / "sets" / "one", "test")):
+        with pytest.raises(InputError, match="1 of 3 shards"):
+            read()
+    assert open_rows(shard).count() == 1, "a shard that is named itself"
 
 
 SENTENCES = {

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 @settings(deadline=None, max_examples=60)
 @given(start=st.integers(0, 110), length=st.integers(0, 110), size=st.integers(1, 50))
 def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder, start, length, size):
-    tables = list(DataFolder(folder).row_range("train", start, start + length, batch_size=size))
+    tables = list(DataFolder(folder).rows().tables(start=start, stop=start + length, size=size))
     numbers = [number for table in tables for number in table.column("number").to_pylist()]
     assert numbers == list(range(100))[start : start + length]
     assert all(table.num_rows == size for table in tables[:-1])
@@ -95,13 +95,12 @@ def test_files_without_rows_are_read_wherever_they_stand(tmp_path, counts):
     rows = np.arange(sum(counts)) % 2 == 0
     found = pa.Table.from_batches(opened.batches(rows=rows), table.schema)
     assert found.column("number").to_pylist() == np.flatnonzero(rows).tolist()
-    (part,) = opened.row_range("train", 1, 3)
+    (part,) = opened.rows().tables(start=1, stop=3)
     assert part.column("number").to_pylist() == [1, 2]
 
 
 def test_what_is_asked_of_an_open_folder(folder):
-    opened = DataFolder.open(folder)
-    assert DataFolder.open(opened) is opened
+    opened = DataFolder(folder)
     assert os.fspath(opened) == str(folder)
     assert opened.splits == ["train"]
     assert opened.count() == 100

@@ -126,6 +126,7 @@ LAYOUTS = {
             ("data_files: [{split: fold_1, path: '**/a-*'}]", "x/y/a-1.parquet", "z/a-2.parquet", "z/b.parquet"),
             ("data_files: [{split: v2020, path: [a.csv, c.csv]}, {split: x, path: b.csv}]", "a.csv", "b.csv", "c.csv"),
             ("data_files: '*.csv'", "a.csv", "b.csv", "c.parquet"),
+            ("data_files: data/train-00000-of-00002.parquet", "data/train-00000-of-00002.parquet"),
             ("data_files: z.csv.zip", "z.csv.zip", "a.csv"),
             ("description: nothing else", "a.parquet", "test/b.parquet"),
             ("data_files: r.csv, skiprows: 1", ("r.csv", "junk\na,b\n1,2\n")),

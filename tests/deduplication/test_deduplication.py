@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import threading
 import tracemalloc
 
 import datasets
@@ -30,8 +29,6 @@ QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How
 
 class Encoder:
     """Gives a text the vector in a table."""
-
-    is_table = True
 
     def __init__(self, vectors):
         self.table = vectors
@@ -180,16 +177,6 @@ def test_what_lists_miss_is_counted(monkeypatch):
     stay = np.flatnonzero(found.kept)
     missed = sum((cosines[row, stay[stay < row]] >= 0.85).any() for row in stay)
     assert found.counts["missed"] == missed > 0 and found.counts["checked"] > 100
-
-
-@pytest.mark.parametrize("is_table", [True, False])
-def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interrupt_ends_it(is_table, monkeypatch):
-    monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 50)
-    texts, encoder = random_texts(0)
-    encoder.is_table, given, threads = is_table, encoder.embed, set()
-    encoder.embed = lambda *ids, **options: threads.add(threading.get_ident()) or given(*ids, **options)
-    find_duplicates(texts, encoder, keep_contrasts=False)
-    assert threading.get_ident() in threads and len(threads) == (2 if is_table else 1)
 
 
 @pytest.mark.parametrize("components", [False, True])

@@ -53,7 +53,7 @@ def generators(folders, chat_model):
 
 
 @pytest.mark.parametrize("name", ["round-trip", "seq2seq", "llm"])
-@pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "temperature": 1.5, "num_candidates": 6, "seed": 3}])
+@pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "temperature": 1.5, "seed": 3}])
 def test_paraphrases_depend_on_neither_batch_nor_shard_and_log_prob_is_of_sentence2_alone(
     generators, name, sampled, tmp_path, monkeypatch
 ):
@@ -199,12 +199,12 @@ def test_an_endpoint_that_is_busy_silent_or_speaks_nonsense_is_asked_again(ask, 
     def answer(request, headers):
         return troubles.pop(0) if troubles else [f"answer {request['seed']}"]
 
-    made = ask(answer, ["one cat sleeps"], "--num-candidates", "2", "--seed", "5")
+    made = ask(answer, ["one cat sleeps"], "--num", "1", "--seed", "5")
     assert made.code == 0 and troubles == []
     # It gave fewer answers than were asked for, so it was asked again.
     assert [request["n"] for request in made.requests[-2:]] == [2, 1]
-    expected = {f"answer {request['seed']}" for request in made.requests[-2:]}
-    assert {row["sentence2"] for row in output(tmp_path)} == expected
+    (pair,) = output(tmp_path)
+    assert pair["sentence2"] in {f"answer {request['seed']}" for request in made.requests[-2:]}
 
 
 def test_answers_received_before_a_failure_are_kept_and_not_asked_for_again(ask, tmp_path, capfd):
@@ -319,7 +319,6 @@ def test_bad_settings_and_models_are_one_line(chat_model, folders, tmp_path):
         ({**llm, "generator": "seq2seq"}, ModelError, "not a translation model"),
         ({**llm, "models": [chat_model, chat_model]}, UsageError, "takes one model, not 2"),
         ({**llm, "temperature": 0.5}, UsageError, "--temperature is for sampling"),
-        ({**llm, "num_candidates": 9}, UsageError, "--num-candidates is above --num-beams"),
         (
             {"models": chat_model, "prompt": str(tmp_path / "prompt.txt")},
             UsageError,

@@ -120,10 +120,6 @@ def test_a_number_of_paraphrases_below_1_is_refused(num, problem):
     for refused in (lambda: function(["a dog"], num=num), lambda: function([], num=num), lambda: made(num=num)):
         with pytest.raises(UsageError, match=problem):
             refused()
-    with pytest.raises(UsageError, match="num_candidates"):
-        made(num_candidates=num)
-    with pytest.raises(UsageError, match="num_candidates 6 is above num_beams 5"):
-        Paraphraser(("a", "b"), num_candidates=6)
     with pytest.raises(UsageError, match="a round trip needs models"):
         _ = Paraphraser(()).opened
     assert function(["a dog"], num=1) == [["the hound"]]
@@ -227,7 +223,7 @@ def test_inputs_without_sentences_are_one_line(model, tmp_path):
         ("none", {}, "the input has no rows"),
         ("empty.txt", {}, "empty"),
         ("absent.txt", {}, "no such"),
-        ("lines.txt", {"column": "text"}, "missing column text"),
+        ("lines.txt", {"column": "title"}, "missing column title"),
     ):
         with pytest.raises(InputError, match=problem):
             paraphrase_file(**common, **more, input=tmp_path / name)

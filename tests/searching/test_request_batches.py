@@ -6,17 +6,9 @@ from threading import Lock
 
 import numpy as np
 import pytest
-from tiny_encoders import write_average
 
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching import request_batches
 from hf_paraphrase.searching.request_batches import RequestEncoder
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    words = [f"w{number}" for number in range(30)]
-    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), words, hidden_size=8))
 
 
 @pytest.fixture

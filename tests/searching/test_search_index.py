@@ -89,7 +89,7 @@ def test_exact_search_equals_sorting_all_cosines(index):
     queries = [*sentences(30, seed=1), "w1 w2 w3", "w5 w5"]
     vectors = SearchEmbedder(index.encoder).embed(queries)
     corpus = index.vectors[0 : len(index)].astype(np.float64)
-    for query, rows, scores in zip(vectors, *index.search_vectors(vectors, 10), strict=True):
+    for query, rows, scores in zip(vectors, *index.snapshot.search_vectors(vectors, 10), strict=True):
         cosines = corpus @ query
         order = np.argsort(-cosines.round(6), kind="stable")
         assert rows.tolist() == order[corpus[order].any(axis=1)][:10].tolist()

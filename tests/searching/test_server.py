@@ -32,11 +32,6 @@ CORPUS = pa.table(
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, hidden_size=8))
-
-
-@pytest.fixture(scope="module")
 def index(encoder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("index")
     build_index(encoder, [CORPUS], folder)

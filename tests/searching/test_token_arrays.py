@@ -4,8 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_server import WORDS, ask
-from tiny_encoders import write_average
+from test_server import ask
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
@@ -14,11 +13,6 @@ from hf_paraphrase.searching.server import Service, running
 from hf_paraphrase.searching.token_arrays import open_array_reader, own_ids_reader, tiktoken_reader
 
 TEXTS = ["w1 w2", "w3", "w29 w1 w1 unknown"]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, hidden_size=8))
 
 
 @pytest.fixture(scope="module")

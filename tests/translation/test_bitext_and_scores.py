@@ -9,7 +9,7 @@ from small_runs import bitext_of, write_bitext
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.jobs.sharded_output import merge_reports
 from hf_paraphrase.translation import tokenized_bitext
-from hf_paraphrase.translation.bitext import BitextFolder, clean_rows, languages_of
+from hf_paraphrase.translation.bitext import clean_rows, languages_of, open_bitext
 from hf_paraphrase.translation.bleu import bleu_tokenizer, corpus_scores, translation_table
 from hf_paraphrase.translation.tokenized_bitext import ArrowRows, write_texts, write_tokens
 
@@ -24,7 +24,7 @@ def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_it
 
 def test_a_bitext_of_several_batches_is_written_as_one_of_one_batch_would_be(tmp_path, monkeypatch, tiny_tokenizer):
     pairs = [(f"un deux {number}", f"one two {number}") for number in range(25)] + [("un " * 9, "one"), ("", "x")]
-    bitext = BitextFolder(str(write_bitext(tmp_path / "bitext", train=pairs)), "train")
+    bitext = open_bitext(str(write_bitext(tmp_path / "bitext", train=pairs)), "train")
     written = []
     for rows in (100, 4):
         monkeypatch.setattr(tokenized_bitext, "_ROWS_PER_BATCH", rows)
@@ -51,7 +51,7 @@ def test_variants_of_a_language_are_one_and_other_languages_are_refused(tmp_path
         table = table.set_column(table.column_names.index("source_lang"), "source_lang", pa.array([language]))
         (tmp_path / name).mkdir()
         pq.write_table(table, tmp_path / name / "train.parquet")
-        folders.append(BitextFolder(str(tmp_path / name), "train"))
+        folders.append(open_bitext(str(tmp_path / name), "train"))
     assert languages_of(folders[:2]) == ("pt", "en")
     with pytest.raises(InputError, match="this bitext is es→en, but the first one is pt→en"):
         languages_of(folders)

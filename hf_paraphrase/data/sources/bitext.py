@@ -30,8 +30,6 @@ from .translation_files import find_catalogues, read_catalogues, read_tmx
 
 HELD_OUT = ("validation", "test")
 _SIDES = ("source", "target")
-REPEATING = ("source_lang", "target_lang")
-"""The columns of a bitext with repeated values, for `write_split`."""
 OpenBlocks = Callable[[LineErrors], Iterator[Block]]
 """Opens files as one stream of the columns `source` and `target`."""
 
@@ -179,7 +177,7 @@ class BitextSource(Source, UserFileSettings):
             rows, counts = clean(lines, **rules)
             line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
             rows = rows.append_column("id", pc.binary_join_element_wise(prefix, line_number, "-"))
-            for name, code in zip(REPEATING, self.languages, strict=True):
+            for name, code in zip(("source_lang", "target_lang"), self.languages, strict=True):
                 rows = rows.append_column(name, pa.repeat(pa.scalar(code), rows.num_rows))
             return fitted(rows, schema), counts
 
@@ -191,7 +189,6 @@ class BitextSource(Source, UserFileSettings):
             texts=_SIDES,
             clean=make_rows,
             class_names={name: tuple(names) for name, names in class_names.items() if name in schema.names},
-            repeating=REPEATING,
             **options,
         )
 

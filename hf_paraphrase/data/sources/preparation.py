@@ -78,7 +78,7 @@ def _prepare(name: str, source: Any) -> DataFolder:
         ):
             for shards in rows.names():
                 part = rows.parts[shards]
-                write_split(staging, shards, rows.tables(shards), part.schema, repeating=part.repeating)
+                write_split(staging, shards, rows.tables(shards), part.schema)
         if rows.skipped:
             records = [("file", "line", "reason"), *rows.skipped]
             lines = ["\t".join(" ".join(str(value).split()) for value in record) for record in records]

@@ -46,7 +46,6 @@ class Part:
         repeats: The columns that identify repeated rows, which are removed.
         sizes: The numbers of rows to draw for held-out parts, in this order; no text of `target` is in two parts.
         shuffle: Whether the remaining rows are put into random order.
-        repeating: The columns with repeated values, for `write_split`.
         may_be_empty: Whether the part may have no rows.
     """
 
@@ -62,7 +61,6 @@ class Part:
     repeats: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     shuffle: bool = False
-    repeating: tuple[str, ...] | None = None
     may_be_empty: bool = False
 
     @property
