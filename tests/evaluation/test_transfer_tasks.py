@@ -143,8 +143,8 @@ def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_t
     [
         ("text,kind\na,b\n", "label"),
         ("text,label\na,b,c\n", "3 fields where the header has 2"),
-        ("text,label\na,\n", "row 1 of x has no label"),
-        ("text,label\n", "x has no rows"),
+        ("text,label\na,\n", "split `train`: row 1 has no label"),
+        ("text,label\n", "split `train`: no rows"),
     ],
 )
 def test_labelled_texts_are_read_as_they_are_and_malformed_files_are_named(tmp_path, content, message):
@@ -173,10 +173,10 @@ def test_numbers_of_classes_have_the_names_of_their_file(tmp_path):
 @pytest.mark.parametrize(
     ("labels", "kind", "message"),
     [
-        ([0, -1], datasets.ClassLabel(names=["a", "b"]), "row 2 of x has no label"),
-        ([0.0, math.nan], datasets.Value("float64"), "row 2 of x has no label"),
-        (["a", " "], datasets.Value("string"), "row 2 of x has no label"),
-        ([["a"], ["a", "b"]], datasets.List(datasets.Value("string")), "is of type list.* not of classes"),
+        ([0, -1], datasets.ClassLabel(names=["a", "b"]), "row 2 has no label"),
+        ([0.0, math.nan], datasets.Value("float64"), "row 2 has no label"),
+        (["a", " "], datasets.Value("string"), "row 2 has no label"),
+        ([["a"], ["a", "b"]], datasets.List(datasets.Value("string")), "has lists, not classes"),
     ],
 )
 def test_rows_without_a_class_and_lists_of_classes_are_no_classes_of_their_own(tmp_path, labels, kind, message):
