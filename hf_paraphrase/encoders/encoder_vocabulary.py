@@ -126,7 +126,7 @@ def make_untrained_encoder(
             remedy = "give a tokenizer as processing_class"
             raise UsageError("cannot build a vocabulary: no training sentences", remedy=remedy)
         tokenizer, _ = word_level_vocabulary(stream_sentences(pairs), min_frequency=2, vocab_size=200_000)
-    return new_encoder(name, EncoderVocabulary(tokenizer), seed=seed), tokenizer
+    return new_encoder(name, tokenizer, seed=seed), tokenizer
 
 
 def make_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
@@ -180,7 +180,7 @@ def make_untrained_model(
     options = [name for name in architecture.options if architecture.words or name != "skip_unknown"]
     model = new_encoder(
         settings.model_type,
-        vocabulary,
+        vocabulary.tokenizer,
         hidden_size=settings.hidden_size,
         embedding_size=None if vectors is None else vectors.matrix.shape[1],
         seed=seed,
