@@ -253,11 +253,6 @@ POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", 
 @pytest.mark.parametrize(
     ("modules", "pooling", "message"),
     [
-        (
-            [TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2", "name": "2"}],
-            {"pooling_mode": "mean", "word_embedding_dimension": 16},
-            r"some\.where\.LSTM, which is third-party code",
-        ),
         ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
     ],
@@ -363,21 +358,6 @@ def test_classes_that_a_folder_names_run_only_if_it_is_trusted_whatever_the_libr
         SentenceEncoder.from_pretrained(folder)
 
 
-def test_custom_modules_without_a_configuration_of_transformers_open_as_in_sentence_transformers(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
-    folder, ran = tmp_path / "folder", tmp_path / "ran"
-    table = static(pytest.importorskip("sentence_transformers.models"))
-    library.SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(folder))
-    modules = json.loads((folder / "modules.json").read_text())
-    modules.append({"idx": 1, "name": "1", "path": "", "type": "evil_mod.Evil"})
-    (folder / "modules.json").write_text(json.dumps(modules))
-    (folder / "config.json").write_text("{}")
-    (folder / "evil_mod.py").write_text(EVIL.format(str(ran)))
-    expected = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(TEXTS)
-    encoder = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
-    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
-
-
 LETTER_COUNTS = """
 import torch
 
@@ -402,10 +382,11 @@ class Letters(torch.nn.Module):
 """
 
 
-def test_a_custom_module_that_has_no_tokenizer_opens_as_in_sentence_transformers(tmp_path):
+def test_a_custom_module_without_tokenizer_or_configuration_opens_as_in_sentence_transformers(tmp_path):
     library = pytest.importorskip("sentence_transformers")
     (tmp_path / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "letters.Letters"}]')
     (tmp_path / "letters.py").write_text(LETTER_COUNTS)
+    (tmp_path / "config.json").write_text("{}")
     expected = library.SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(tmp_path, trust_remote_code=True)
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
