@@ -13,8 +13,8 @@ from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .architectures import Architecture, EncoderOptions, get_architecture, list_option_names
 
-_DROPOUT = "variational_dropout"
-"""The one option of an encoder that changes only its training."""
+_OF_THE_NETWORK = [name for name in list_option_names(EncoderOptions) if name != "variational_dropout"]
+"""The options of an encoder that change more than its training."""
 _WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives_from", "mega_batch_size")
 """The settings of losses that search negatives."""
@@ -137,7 +137,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder made by train-encoder, "
         "transformers or sentence-transformers, namespace/name on the Hub, or builtin",
         None,
-        excludes=(*list_option_names(VocabularySettings), "hidden_size"),
+        excludes=(*list_option_names(VocabularySettings), *_OF_THE_NETWORK, "hidden_size"),
         path=True,
         group=Settings.GROUP,
     )
@@ -186,10 +186,6 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
             raise UsageError(what, path=initial_model, remedy="leave --model-type out")
         is_ours = model_type in ENCODERS
         self.model_type = model_type if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
-        for name in list_option_names(EncoderOptions):
-            if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
-                what = f"{flag(name)} and --initial-model exclude each other"
-                raise UsageError(what, remedy="leave one of them out")
         return None if is_ours else model_type
 
 
