@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from tiny_encoders import change_json
-from tiny_transformers import POSITIONS, tokenizer_of, write_transformer
+from tiny_transformers import POSITIONS, static_module, tokenizer_of, write_modules, write_transformer
 from transformers import AutoModel, AutoTokenizer, BartConfig, BartModel, GPT2Config, GPT2Model, ViTConfig, ViTModel
 
 from hf_paraphrase.commands import main
@@ -33,15 +34,12 @@ def bert(tmp_path_factory):
 
 def saved(folder, plain, pooling="mean", *more, length=None, include_prompt=True, **settings):
     """A folder that sentence-transformers wrote, opened by it."""
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers import models
 
-    torch.manual_seed(0)
-    transformer = models.Transformer(str(plain), max_seq_length=length)
-    pooling = models.Pooling(16, pooling, include_prompt=include_prompt)
-    modules = [transformer, pooling, *(make(models) for make in more)]
-    library.SentenceTransformer(modules=modules, device="cpu", **settings).save_pretrained(str(folder))
-    return library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    def make(modules):
+        first = modules.Transformer(str(plain), max_seq_length=length)
+        return [first, modules.Pooling(16, pooling, include_prompt=include_prompt), *(one(modules) for one in more)]
+
+    return write_modules(folder, make, **settings)
 
 
 def test_a_plain_transformer_is_pooled_by_the_mean_like_in_sentence_transformers(kind, tmp_path):
@@ -128,8 +126,8 @@ def words(models):
     return models.WordEmbeddings(tokenizer, np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32))
 
 
-def static(models):
-    return models.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=16)
+def static(modules):
+    return static_module(modules, columns=16)
 
 
 LIBRARY_MODULES = {
@@ -152,15 +150,9 @@ LIBRARY_MODULES = {
 
 @pytest.mark.parametrize("kind", LIBRARY_MODULES)
 def test_modules_that_only_sentence_transformers_has_give_what_they_give_there(bert, tmp_path, kind):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
-
-    torch.manual_seed(0)
-    made = LIBRARY_MODULES[kind](modules, bert)
     prompts = {"query": "the cat ", "document": "doctor "}
-    made = library.SentenceTransformer(modules=made, device="cpu", prompts=prompts, truncate_dim=4)
-    made.save_pretrained(str(tmp_path / "st"))
-    expected = library.SentenceTransformer(str(tmp_path / "st"), device="cpu", local_files_only=True)
+    made = partial(LIBRARY_MODULES[kind], bert=bert)
+    expected = write_modules(tmp_path / "st", made, prompts=prompts, truncate_dim=4)
     encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
     texts = [*TEXTS, "naïve 東京 \u200b [PAD]<s>"]
     assert encoder.dimension == expected.encode("a").shape[0]
@@ -267,10 +259,7 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
 
 
 def test_without_the_library_or_safetensors_its_own_modules_are_one_clear_line(bert, tmp_path, monkeypatch):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
-
-    library.SentenceTransformer(modules=[static(modules), modules.Dense(16, 6)]).save_pretrained(str(tmp_path))
+    write_modules(tmp_path, lambda modules: [static(modules), modules.Dense(16, 6)])
     weights = next(tmp_path.glob("*Dense/model.safetensors"))
     torch.save({}, weights.with_name("pytorch_model.bin"))
     SentenceEncoder.from_pretrained(tmp_path)
@@ -327,14 +316,13 @@ except ModelError as error:
 
 @pytest.mark.parametrize("named_by", ["modules", "router", "activation"])
 def test_classes_that_a_folder_names_run_only_if_it_is_trusted_whatever_the_library(
-    tmp_path, run_python, named_by, monkeypatch
+    library, tmp_path, run_python, named_by, monkeypatch
 ):
-    pytest.importorskip("sentence_transformers")
     folder, ran = tmp_path / "folder", tmp_path / "ran"
     for path in ("", "1_Dense", "2_Router"):
         (folder / path).mkdir(parents=True, exist_ok=True)
     types = [f"sentence_transformers.models.{name}" for name in ("StaticEmbedding", "Dense", "Router")]
-    static(pytest.importorskip("sentence_transformers.models")).save(str(folder))
+    static(library.models).save(str(folder))
     configs = {"1_Dense": {"in_features": 16, "out_features": 4}, "2_Router": {"types": {}}}
     if named_by == "modules":
         types[1:] = ["evil_mod.Evil"]
@@ -382,8 +370,7 @@ class Letters(torch.nn.Module):
 """
 
 
-def test_a_custom_module_without_tokenizer_or_configuration_opens_as_in_sentence_transformers(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
+def test_a_custom_module_without_tokenizer_or_configuration_opens_as_in_sentence_transformers(library, tmp_path):
     (tmp_path / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "letters.Letters"}]')
     (tmp_path / "letters.py").write_text(LETTER_COUNTS)
     (tmp_path / "config.json").write_text("{}")

@@ -134,8 +134,7 @@ def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
         np.testing.assert_allclose(np.load(made), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_the_builtin_encoder_opens_in_sentence_transformers_with_this_package():
-    library = pytest.importorskip("sentence_transformers")
+def test_the_builtin_encoder_opens_in_sentence_transformers_with_this_package(library):
     from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 
     theirs = library.SentenceTransformer(str(BUILTIN_FOLDERS["builtin"]), device="cpu", trust_remote_code=True)
