@@ -149,6 +149,21 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
     )
     dropout: float = setting("probability of dropping a component of a word vector", 0.0, at_least=0, below=1)
     word_dropout: float = setting("probability of dropping a whole word; excludes --dropout", 0.0, at_least=0, below=1)
+    dev_data: str | None = setting(
+        "data that chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled pairs (label), or "
+        "a bitext (retrieval on its split validation); without it the last epoch is kept",
+        None,
+        path=True,
+        dataset=True,
+        group=Settings.GROUP,
+    )
+    precision: str = setting(
+        "precision of the forward pass, also for dev scores: fp32, or bf16 for the operations that are safe in it; "
+        "weights and the loss stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+        group="training",
+    )
 
     def check(self) -> None:
         """Refuse settings that do not fit the type of encoder."""
@@ -218,12 +233,6 @@ class OptimizationSettings(Settings):
         only_with="dev_data",
     )
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
-    precision: str = setting(
-        "precision of the forward pass, also for dev scores: fp32, or bf16 for the operations that are safe in it; "
-        "weights and the loss stay fp32",
-        "fp32",
-        choices=["fp32", "bf16"],
-    )
     max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
     positive_label: str | None = setting(
         "the label or class name that means paraphrase [default: 1, true, paraphrase, duplicate or entailment]; pairs "
@@ -247,13 +256,6 @@ class EncoderSettings(NewEncoderSettings, LossSettings, OptimizationSettings, Tr
         "an encoder, or builtin: add to each pair, as a negative, the nearest sentence of another pair",
         None,
         path=True,
-    )
-    dev_data: str | None = setting(
-        "data that chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled pairs (label), or "
-        "a bitext (retrieval on its split validation); without it the last epoch is kept",
-        None,
-        path=True,
-        dataset=True,
     )
     epochs: float | None = setting(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran, 1 for a "
