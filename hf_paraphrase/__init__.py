@@ -53,8 +53,6 @@ __getattr__, __dir__, _names = lazy_exports(
             "ParallelBiGruModel",
             "RecurrentConfig",
             "RecurrentModel",
-            "ReferenceClassifier",
-            "ReferenceClassifierConfig",
             "RnnSearchConfig",
             "RnnSearchForConditionalGeneration",
             "SdaeConfig",

@@ -6,6 +6,7 @@ import json
 
 import torch
 
+from hf_paraphrase.classification.references import LABELS
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -26,6 +27,15 @@ def write_average(folder, words=WORDS, *, seed=0, classes="avg", **settings):
     sizes = {"hidden_size": 5, "initializer_range": 0.5, "unk_token_id": tokenizer.unk_token_id}
     sizes |= {} if "vocab_sizes" in settings else {"vocab_size": len(tokenizer)}
     new_model(classes, seed=seed, **{**sizes, **settings}).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def write_reference_classifier(folder, words):
+    """Writes a classifier of references and translations, an untrained average."""
+    tokenizer = build_word_level_tokenizer(words)
+    encoder = {"model_type": "avg", "vocab_size": len(tokenizer), "hidden_size": 5, "initializer_range": 1.0}
+    new_model("sentence_classifier", sentence_encoder=encoder, id2label=dict(LABELS)).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     return folder
 

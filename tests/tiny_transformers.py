@@ -71,6 +71,22 @@ def write_model2vec(folder, tokenizer, vectors=None, **settings):
     return library.StaticModel.from_pretrained(folder)
 
 
+def static_module(modules, tokenizer=None, columns=6):
+    """A module of sentence-transformers with a vector for each token."""
+    tokenizer = tokenizer or tokenizer_of("bert").backend_tokenizer
+    return modules.StaticEmbedding(tokenizer, numbers(tokenizer.get_vocab_size(), columns))
+
+
+def write_modules(folder, make, **settings):
+    """Writes the modules that `make` gets from sentence-transformers, and opens the folder there."""
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer import modules
+
+    torch.manual_seed(0)
+    library.SentenceTransformer(modules=make(modules), device="cpu", **settings).save_pretrained(str(folder))
+    return library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+
+
 def write_cross_encoder(folder, labels=("score",), **settings):
     """Writes a BERT that scores pairs, with its labels."""
     torch.manual_seed(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import (
     check_model_type,
     load_model_folder,
+    load_tokenizer,
     load_transformers_model,
     open_tokenizer_folder,
 )
@@ -29,6 +29,7 @@ from ..tokenization.fast_tokenize import list_of_texts
 from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import CPU
 from ..training.word_vectors import Coverage, WordVectors, fill_embeddings
+from .old_classifiers import OLD_TYPE, open_old_classifier
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -147,8 +148,11 @@ class SentenceClassifierModel:
         """Open the folder of a classifier, or a repository `namespace/name` of the Hub at a revision."""
         folder = model_folder(folder, revision=revision)
         kind, verb = cls.model_types[-1].replace("_", " "), f"hf-paraphrase {cls.command}"
-        model_type = check_model_type(folder, cls.model_types, kind=kind, verb=verb)
-        model, tokenizer = load_model_folder(Path(folder), model_class(model_type))
+        if check_model_type(folder, cls.model_types, kind=kind, verb=verb) == MODEL_TYPE:
+            model, tokenizer = load_model_folder(folder, model_class(MODEL_TYPE))
+        else:
+            model = open_old_classifier(folder)
+            tokenizer = load_tokenizer(folder, model.config.vocab_size)
         return cls(model.to(device), tokenizer)
 
     @property
@@ -192,10 +196,10 @@ class SentenceClassifierModel:
 class ReferenceScorer(SentenceClassifierModel):
     """A classifier that distinguishes references from translations, with its tokenizer.
 
-    It also opens the folders of version 0.1 and 0.2, whose model type is `reference_classifier`.
+    It also opens the folders of versions 0.1 and 0.2, see :mod:`.old_classifiers`.
     """
 
-    model_types = (MODEL_TYPE, "reference_classifier")
+    model_types = (MODEL_TYPE, OLD_TYPE)
     command = "train-classifier"
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:

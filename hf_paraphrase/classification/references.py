@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,12 @@ from ..text.normalization import normalize_words_all
 
 PARTS = ("train", "dev", "test")
 SIDES = ("sentence1", "sentence2")
+LABELS = {0: "translation", 1: "reference"}
+BODIES: dict[str, dict[str, Any]] = {
+    "avg": {"model_type": "avg", "initializer_range": 0.1},
+    "lstm": {"model_type": "recurrent", "cell": "lstm", "peepholes": False, "pooling": "last"},
+}
+"""The encoders of the two bodies. The paper does not describe its LSTM; this one has a single layer."""
 FILE_NAME = "references.tsv"
 _HEADER = "part\tfingerprint\n"
 _SMALLEST = 10

@@ -31,20 +31,13 @@ from .labelled_texts import (
     SupervisedSettings,
     read_supervised,
 )
-from .references import FILE_NAME, PARTS, Reference, draw_references, list_texts, write_seen
+from .references import BODIES, FILE_NAME, LABELS, PARTS, Reference, draw_references, list_texts, write_seen
 from .scores import format_scores, list_measurements
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from .classifier import ReferenceScorer, SentenceClassifierModel
-
-_LABELS = {0: "translation", 1: "reference"}
-_ENCODERS: dict[str, dict[str, Any]] = {
-    "avg": {"model_type": "avg", "initializer_range": 0.1},
-    "lstm": {"model_type": "recurrent", "cell": "lstm", "peepholes": False, "pooling": "last"},
-}
-"""The encoders of the two bodies. The paper does not describe its LSTM; this one has a single layer."""
 
 
 @recipe(SupervisedSettings)
@@ -222,9 +215,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     pairs: str = setting(
         "data folder of back-translated pairs, best with an n-best list for each reference", path=True, dataset=True
     )
-    body: str = setting(
-        "avg (mean of word vectors) or lstm (state after the last word)", "avg", choices=("avg", "lstm")
-    )
+    body: str = setting("avg (mean of word vectors) or lstm (state after the last word)", "avg", choices=tuple(BODIES))
     negatives: str = setting(
         "which translation of each n-best list an epoch uses: random, or hardest (the translation with the highest "
         "probability of being a reference when the epoch begins)",
@@ -338,8 +329,8 @@ def _build_reference(
         size = vectors.matrix.shape[1]
     set_seed(settings.seed)
     ids = {"pad_token_id": tokenizer.pad_token_id, "unk_token_id": tokenizer.unk_token_id}
-    encoder = {**_ENCODERS[settings.body], **ids, "vocab_size": len(tokenizer), "hidden_size": size}
-    model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, id2label=dict(_LABELS)))
+    encoder = {**BODIES[settings.body], **ids, "vocab_size": len(tokenizer), "hidden_size": size}
+    model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, id2label=dict(LABELS)))
     if vectors is not None:
         fill_word_vectors(model.encoder, tokenizer, vectors, texts, settings.seed)
     return tokenizer, model

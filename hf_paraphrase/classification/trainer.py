@@ -175,28 +175,27 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
     of the batch.
     """
 
+    args: Any
+
     def __init__(
         self,
         model: PreTrainedModel,
-        args: EpochTrainingArguments,
+        args: ClassifierTrainingArguments,
         examples: Examples,
         *,
-        batch_size: int | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
         self.examples, self.criterion = examples, examples.criterion
-        size = args.per_device_train_batch_size if batch_size is None else batch_size
-        batches = EpochBatches(len(examples), size, args.seed, args.world_size)
+        batches = EpochBatches(len(examples), args.per_device_train_batch_size, args.seed, args.world_size)
         encoder = getattr(model, "encoder", model)
-        self._weights = {name: getattr(args, name, 0.0) for name in ("lambda_w", "lambda_c", "embedding_penalty")}
         vectors = encoder.get_input_embeddings().weight
         if hasattr(encoder, "sparse_gradients") and vectors.requires_grad:
-            penalized = self._weights["lambda_w"] > 0 or self._weights["embedding_penalty"] > 0
-            self.sparse_gradients = encoder.sparse_gradients = not (args.names_optimizer or penalized)
+            are_penalized = args.lambda_w > 0 or args.embedding_penalty > 0
+            self.sparse_gradients = encoder.sparse_gradients = not (args.names_optimizer or are_penalized)
         self._word_vectors = next(name for name, value in encoder.named_parameters() if value is vectors)
         super().__init__(model, args, batches, self._collate, dev_size=examples.dev_size, report=report)
-        self.row_penalty = getattr(args, "row_penalty", 0.0) if self.sparse_gradients else 0.0
-        self.initial_rows = vectors.detach().clone() if self.row_penalty > 0 else None
+        has_row_penalty = self.sparse_gradients and args.row_penalty > 0
+        self.initial_rows = vectors.detach().clone() if has_row_penalty else None
         # The model is on its device now.
         self.start = {name: value.detach().clone() for name, weight, value in self._penalized() if weight > 0}
 
@@ -219,7 +218,7 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         model = self.unwrapped
         for name, value in getattr(model, "encoder", model).named_parameters():
             if value.requires_grad:
-                yield name, self._weights["lambda_w" if name == self._word_vectors else "lambda_c"], value
+                yield name, self.args.lambda_w if name == self._word_vectors else self.args.lambda_c, value
 
     def penalty(self) -> Tensor | float:
         """Compute the penalties for the current parameters, except the row penalty."""
@@ -227,8 +226,8 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         for name, weight, value in self._penalized():
             if weight > 0:
                 total = total + 0.5 * weight * (value - self.start[name]).square().sum()
-            if name == self._word_vectors and self._weights["embedding_penalty"] > 0:
-                total = total + 0.5 * self._weights["embedding_penalty"] * value.square().sum()
+            if name == self._word_vectors and self.args.embedding_penalty > 0:
+                total = total + 0.5 * self.args.embedding_penalty * value.square().sum()
         return total
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
@@ -240,7 +239,7 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         rows = torch.cat(sides).unique()
         vectors = self.unwrapped.encoder.embeddings
         moved = nn.functional.embedding(rows, vectors, sparse=True) - self.initial_rows.to(vectors.device)[rows]
-        return loss + 0.5 * self.row_penalty * moved.square().sum()
+        return loss + 0.5 * self.args.row_penalty * moved.square().sum()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Score the dev part and report it."""

@@ -15,7 +15,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "distillation": ["DistillationTrainer", "DistillationTrainingArguments"],
         "encoded_pairs": ["EncodedPairs", "encode_pairs"],
-        "encoder_vocabulary": ["EncoderVocabulary", "word_level_vocabulary"],
         "architectures": ["Architecture", "new_encoder"],
         "losses": [
             "ContrastiveLoss",

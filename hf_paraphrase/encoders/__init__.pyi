@@ -5,7 +5,6 @@ from hf_paraphrase import train_encoder
 from .architectures import Architecture, new_encoder
 from .distillation import DistillationTrainer, DistillationTrainingArguments
 from .encoded_pairs import EncodedPairs, encode_pairs
-from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
 from .losses import (
     ContrastiveLoss,
     CosentLoss,
@@ -28,7 +27,6 @@ __all__ = [
     "EncodedPairs",
     "EncoderTrainer",
     "EncoderTrainingArguments",
-    "EncoderVocabulary",
     "MarginLoss",
     "MatryoshkaLoss",
     "RankingLoss",
@@ -39,5 +37,4 @@ __all__ = [
     "mine_hard_negatives",
     "new_encoder",
     "train_encoder",
-    "word_level_vocabulary",
 ]

@@ -200,7 +200,7 @@ def check_own_class(model: PreTrainedModel) -> None:
 
 def new_encoder(
     name: str,
-    vocabulary: Any,
+    tokenizer: PreTrainedTokenizerBase,
     *,
     hidden_size: int | None = None,
     embedding_size: int | None = None,
@@ -216,14 +216,13 @@ def new_encoder(
     from transformers import set_seed
 
     architecture = get_architecture(name)
-    tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
     if architecture.own_embedding_size:
         settings["embedding_size"] = embedding_size
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
     if architecture.model == "concatenation":
-        settings |= {"vocab_sizes": vocabulary.tokenizer.part_sizes, "part_size": hidden_size}
+        settings |= {"vocab_sizes": tokenizer.part_sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
     given = {name: value for name, value in settings.items() if value is not None or name == "unk_token_id"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NO_NEGATIVE = -1
 """The index of a sentence without an admissible negative."""
-BLOCK_CELLS = 1 << 22
+_BLOCK_CELLS = 1 << 22
 """Maximum number of cosines in memory (16 MiB in float32), or one row of them."""
 _NUM_CANDIDATES = 33
 """The number of nearest sentences to search for one hard negative."""
@@ -96,19 +96,18 @@ def choose_negatives(
     pairs: int | None = None,
     negatives_from: str = "both",
     rows: range | None = None,
-    block_cells: int = BLOCK_CELLS,
 ) -> Tensor:
     """Choose the negative of every sentence: the admissible sentence of maximum cosine (Wieting et al. 2017, eq. 5).
 
     `vectors` (sentences, dim) and `keys` are in the order of :class:`PairGroups`; `pairs` defaults to no further
-    sentences, and `rows` to all sentences of pairs. `block_cells` limits memory and does not change the result:
-    indices among the sentences (rows,), int64, or :data:`NO_NEGATIVE`.
+    sentences, and `rows` to all sentences of pairs. Returns indices among the sentences (rows,), int64, or
+    :data:`NO_NEGATIVE`.
     """
     groups = PairGroups(keys, len(keys) // 2 if pairs is None else pairs)
     rows = range(2 * groups.pairs) if rows is None else rows
     unit = normalize_rows(vectors)
     chosen = torch.empty(len(rows), dtype=torch.int64, device=vectors.device)
-    step = max(1, block_cells // max(1, len(keys)))
+    step = max(1, _BLOCK_CELLS // max(1, len(keys)))
     for begin in range(rows.start, rows.stop, step):
         end = min(begin + step, rows.stop)
         admissible = groups.admissible(range(begin, end), vectors.device, negatives_from=negatives_from)

@@ -401,19 +401,16 @@ class SentenceEncoder(EncoderInterfaces):
         self._finish(show_progress(steps, len(texts)) if show_progress_bar else steps)
         return vectors
 
-    def encode_token_ids(
-        self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
-    ) -> NDArray[np.float32]:
+    def encode_token_ids(self, ids: TokenIds) -> NDArray[np.float32]:
         """Embed texts as the model does, float32 (texts, dim), from the result of :meth:`token_ids`.
 
         A text of only unknown words has their vector, which :meth:`encode` replaces by zeros.
         """
-        check_counts(batch_size=batch_size)
         num_texts = len(ids.lengths)
         starts = range(0, num_texts or 1, _ROWS_PER_BLOCK)
         blocks = [slice(start, min(start + _ROWS_PER_BLOCK, num_texts)) for start in starts]
         vectors = np.zeros((num_texts, self.dimension), np.float32)
-        job = EmbeddingJob(vectors, self.processing, normalize, self.choose_prompt(), batch_size=batch_size)
+        job = EmbeddingJob(vectors, self.processing, prompt=self.choose_prompt())
         self._finish(self._token_backend.embed_tokens(lambda rows: ids.part(rows.start, rows.stop), blocks, job))
         return vectors
 

@@ -13,8 +13,8 @@ from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .architectures import Architecture, EncoderOptions, get_architecture, list_option_names
 
-_DROPOUT = "variational_dropout"
-"""The one option of an encoder that changes only its training."""
+_OF_THE_NETWORK = [name for name in list_option_names(EncoderOptions) if name != "variational_dropout"]
+"""The options of an encoder that change more than its training."""
 _WORD_STYLE = ("split_contractions", "treebank_words")
 _SEARCH = ("negatives_from", "mega_batch_size")
 """The settings of losses that search negatives."""
@@ -137,7 +137,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder made by train-encoder, "
         "transformers or sentence-transformers, namespace/name on the Hub, or builtin",
         None,
-        excludes=(*list_option_names(VocabularySettings), "hidden_size"),
+        excludes=(*list_option_names(VocabularySettings), *_OF_THE_NETWORK, "hidden_size"),
         path=True,
         group=Settings.GROUP,
     )
@@ -149,6 +149,21 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
     )
     dropout: float = setting("probability of dropping a component of a word vector", 0.0, at_least=0, below=1)
     word_dropout: float = setting("probability of dropping a whole word; excludes --dropout", 0.0, at_least=0, below=1)
+    dev_data: str | None = setting(
+        "data that chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled pairs (label), or "
+        "a bitext (retrieval on its split validation); without it the last epoch is kept",
+        None,
+        path=True,
+        dataset=True,
+        group=Settings.GROUP,
+    )
+    precision: str = setting(
+        "precision of the forward pass, also for dev scores: fp32, or bf16 for the operations that are safe in it; "
+        "weights and the loss stay fp32",
+        "fp32",
+        choices=["fp32", "bf16"],
+        group="training",
+    )
 
     def check(self) -> None:
         """Refuse settings that do not fit the type of encoder."""
@@ -186,10 +201,6 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
             raise UsageError(what, path=initial_model, remedy="leave --model-type out")
         is_ours = model_type in ENCODERS
         self.model_type = model_type if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
-        for name in list_option_names(EncoderOptions):
-            if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
-                what = f"{flag(name)} and --initial-model exclude each other"
-                raise UsageError(what, remedy="leave one of them out")
         return None if is_ours else model_type
 
 
@@ -222,12 +233,6 @@ class OptimizationSettings(Settings):
         only_with="dev_data",
     )
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
-    precision: str = setting(
-        "precision of the forward pass, also for dev scores: fp32, or bf16 for the operations that are safe in it; "
-        "weights and the loss stay fp32",
-        "fp32",
-        choices=["fp32", "bf16"],
-    )
     max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
     positive_label: str | None = setting(
         "the label or class name that means paraphrase [default: 1, true, paraphrase, duplicate or entailment]; pairs "
@@ -251,13 +256,6 @@ class EncoderSettings(NewEncoderSettings, LossSettings, OptimizationSettings, Tr
         "an encoder, or builtin: add to each pair, as a negative, the nearest sentence of another pair",
         None,
         path=True,
-    )
-    dev_data: str | None = setting(
-        "data that chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled pairs (label), or "
-        "a bitext (retrieval on its split validation); without it the last epoch is kept",
-        None,
-        path=True,
-        dataset=True,
     )
     epochs: float | None = setting(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran, 1 for a "

@@ -174,10 +174,26 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def _pair_objective(self) -> PairObjective:
         """Make the objective of the pairs with a loss in its initial state; the first call encodes the pairs."""
+        args, encoder, pairs = self.args, self.encoder, self._pairs
+        if not isinstance(args, EncoderTrainingArguments):
+            what = f"args is {type(args).__name__}, which has no settings of the loss"
+            raise UsageError(what, remedy="give EncoderTrainingArguments, which takes the same arguments and more")
+        if pairs is None:
+            raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
+        if isinstance(encoder.model, PooledTransformer) and (args.scramble or args.lambda_w):
+            raise UsageError("scramble and lambda_w are for encoders with word vectors", remedy="leave them out")
         loss = copy.deepcopy(self._given_loss) if self.model_init is not None else self._given_loss
-        objective = _pair_objective(self.encoder, self._pairs, loss, self.args)
-        self._pairs = objective.collator.pairs
-        return objective
+        if loss is None:
+            given = {"margin": args.margin, "scale": args.scale}
+            names = list_loss_options(LOSSES[args.loss])
+            loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
+        if args.matryoshka and not isinstance(loss, MatryoshkaLoss):
+            loss = MatryoshkaLoss(loss, args.matryoshka)
+        if not isinstance(pairs, EncodedPairs):
+            self._pairs = pairs = encode_pairs(pairs, encoder, labelled=loss_requires(loss, LABELS))
+        pad_token_id = encoder.tokenizer.pad_token_id
+        collator = PairCollator(pairs, pad_token_id=pad_token_id, scramble=args.scramble, seed=args.seed)
+        return PairObjective(collator, loss, args, encoder.model.embeddings if args.lambda_w > 0 else None)
 
     def _settle_objective(self) -> None:
         """Move the objective to the device, and choose between sparse and dense gradients."""
@@ -422,33 +438,6 @@ def _check_sources(model: Any, model_init: Any, objective: Any, optimizers: Any,
     for is_wrong, message in rules:
         if is_wrong:
             raise UsageError(f"EncoderTrainer: {message}")
-
-
-def _pair_objective(
-    encoder: SentenceEncoder,
-    pairs: EncodedPairs | PairSource | None,
-    loss: nn.Module | None,
-    args: EncoderTrainingArguments,
-) -> PairObjective:
-    is_transformer = isinstance(encoder.model, PooledTransformer)
-    if not isinstance(args, EncoderTrainingArguments):
-        what = f"args is {type(args).__name__}, which has no settings of the loss"
-        raise UsageError(what, remedy="give EncoderTrainingArguments, which takes the same arguments and more")
-    if pairs is None:
-        raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
-    if is_transformer and (args.scramble or args.lambda_w):
-        raise UsageError("scramble and lambda_w are for encoders with word vectors", remedy="leave them out")
-    if loss is None:
-        given = {"margin": args.margin, "scale": args.scale}
-        names = list_loss_options(LOSSES[args.loss])
-        loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
-    if args.matryoshka and not isinstance(loss, MatryoshkaLoss):
-        loss = MatryoshkaLoss(loss, args.matryoshka)
-    if not isinstance(pairs, EncodedPairs):
-        pairs = encode_pairs(pairs, encoder, labelled=loss_requires(loss, LABELS))
-    pad_token_id = encoder.tokenizer.pad_token_id
-    collator = PairCollator(pairs, pad_token_id=pad_token_id, scramble=args.scramble, seed=args.seed)
-    return PairObjective(collator, loss, args, encoder.model.embeddings if args.lambda_w > 0 else None)
 
 
 class _AfterUpdate(TrainerCallback):

@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from tqdm.auto import tqdm
 
 from ..artefacts.card_metadata import Measurement
+from ..classification.labelled_texts import read_labelled
 from ..data.folder import DataFolder
-from ..data.schema import is_number, is_text, require_texts, with_class_names
-from ..data.text_files import Field
-from ..encoders.dev_sets.pair_sets import Encode, encode_once, read_columns
+from ..encoders.dev_sets.pair_sets import Encode, encode_once
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..tables import number
@@ -171,24 +169,19 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
 def read_labelled_texts(
     path: Path, part: str = "train", text_column: str = "text", label_column: str = "label"
 ) -> tuple[list[str], list[str]]:
-    """Read the columns of texts and classes of a file, or of a part of a data folder; a null text is empty.
+    """Read texts and their classes from a file, or from a part of a data folder; a null text is empty.
 
-    Class numbers are replaced by class names. A test part without any class, as in GLUE, is returned empty.
+    A test part without any class, as in GLUE, is returned empty.
     """
-    name, table = read_columns(path, part, [Field(column, may_be_null=True) for column in (text_column, label_column)])
-    require_texts(table.schema, str(path), [text_column])
-    kind = table.schema.field(label_column).type
-    if not (is_text(kind) or is_number(kind) or pa.types.is_null(kind)):
+    texts = read_labelled(str(path), part, column=label_column, text_column=text_column, complete=False)
+    if texts.multi_label:
         remedy = "give one class per text; train-supervised takes several"
-        raise InputError(f"the column {label_column} is of type {kind}, not of classes", path=path, remedy=remedy)
-    values = with_class_names(table)[label_column].to_pylist()
-    classes = ["" if value is None or value != value else str(value).strip() for value in values]
-    if part == "test" and not any(classes):
+        raise texts.error(f"the column {label_column} has lists, not classes", remedy)
+    if part == "test" and not any(texts.targets):
         return [], []
-    if "" in classes:
-        row = classes.index("") + 1
-        raise InputError(f"row {row} of {name} has no {label_column}", path=path, remedy="fill it in")
-    return [text or "" for text in table[text_column].to_pylist()], classes
+    if None in texts.targets:
+        raise texts.error(f"row {texts.targets.index(None) + 1} has no {label_column}", "fill it in")
+    return texts.first, [name for (name,) in texts.targets]
 
 
 def _read_texts(settings: EvaluateSettings) -> Benchmark:

@@ -51,6 +51,7 @@ from ..errors import InputError, ModelError, UsageError, missing_package
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..settings import Settings, recipe, setting
+from ..vectors.similarity import cosine_similarities
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -439,6 +440,4 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
 
 def compute_cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
     """Compute the cosines (rows,) between corresponding rows of two matrices (rows, dim); zero rows are left out."""
-    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
-    return np.minimum(products[norms > 0] / norms[norms > 0], 1.0)
+    return np.minimum(cosine_similarities(first, second)[first.any(axis=1) & second.any(axis=1)], 1.0)

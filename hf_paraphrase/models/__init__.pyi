@@ -6,7 +6,6 @@ from .configurations import (
     GranConfig,
     ParallelBiGruConfig,
     RecurrentConfig,
-    ReferenceClassifierConfig,
     RnnSearchConfig,
     SdaeConfig,
     SentenceClassifierConfig,
@@ -16,7 +15,6 @@ from .modeling_concatenation import ConcatenationModel
 from .modeling_gran import GranModel
 from .modeling_parallel_bigru import ParallelBiGruModel
 from .modeling_recurrent import RecurrentModel
-from .modeling_reference_classifier import ReferenceClassifier
 from .modeling_rnn_search import RnnSearchForConditionalGeneration
 from .modeling_sdae import SdaeModel
 from .modeling_sentence_classifier import SentenceClassifier
@@ -35,8 +33,6 @@ __all__ = [
     "ParallelBiGruModel",
     "RecurrentConfig",
     "RecurrentModel",
-    "ReferenceClassifier",
-    "ReferenceClassifierConfig",
     "RnnSearchConfig",
     "RnnSearchForConditionalGeneration",
     "RnnSearchTokenizer",

@@ -129,8 +129,6 @@ class SentenceClassifier(PreTrainedModel):
 
     def scores(self, logits: Tensor) -> Tensor:
         """Turn the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
-        if self.config.objective in {"classification", "multi_label"}:
-            raise ValueError("a classification has no scores")
         if self.config.objective == "regression":
             return logits.squeeze(1)
         return logits.softmax(1) @ self._scale(logits)

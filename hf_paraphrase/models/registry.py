@@ -33,15 +33,12 @@ class ModelEntry:
     tokenizer: str | None = None
 
 
-_CLASSIFIER: dict[str, Any] = {"auto_class": "AutoModelForSequenceClassification", "is_sentence_encoder": False}
-
 MODELS = {
     "avg": ModelEntry("AvgConfig", "AvgModel"),
     "gran": ModelEntry("GranConfig", "GranModel"),
     "concatenation": ModelEntry("ConcatenationConfig", "ConcatenationModel", tokenizer="ConcatenationTokenizer"),
     "recurrent": ModelEntry("RecurrentConfig", "RecurrentModel"),
     "parallel_bigru": ModelEntry("ParallelBiGruConfig", "ParallelBiGruModel", is_sentence_encoder=False),
-    "reference_classifier": ModelEntry("ReferenceClassifierConfig", "ReferenceClassifier", **_CLASSIFIER),
     "rnn_search": ModelEntry(
         "RnnSearchConfig",
         "RnnSearchForConditionalGeneration",
@@ -50,7 +47,12 @@ MODELS = {
         tokenizer="RnnSearchTokenizer",
     ),
     "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
-    "sentence_classifier": ModelEntry("SentenceClassifierConfig", "SentenceClassifier", **_CLASSIFIER),
+    "sentence_classifier": ModelEntry(
+        "SentenceClassifierConfig",
+        "SentenceClassifier",
+        "AutoModelForSequenceClassification",
+        is_sentence_encoder=False,
+    ),
 }
 _AUTO = "transformers.models.auto"
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)

@@ -15,7 +15,7 @@ class WordVectorModel(PreTrainedModel):
 
     Word vectors start from N(0, `initializer_range`), or uniform in ± `initializer_range` with
     `initial_distribution="uniform"`, and zero for padding. Recurrent matrices start orthogonal and other matrices
-    Xavier uniform. Biases start at 0, the bias of the forget gate at 1. Subclasses may override :meth:`_draw`.
+    Xavier uniform. Biases start at 0. Subclasses may override :meth:`_draw`.
 
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
@@ -52,8 +52,6 @@ class WordVectorModel(PreTrainedModel):
                     values[self.config.pad_token_id] = 0.0
             elif "bias" not in name:
                 self._draw(values, name, size or len(values))
-            elif isinstance(module, nn.LSTM):
-                values[size : 2 * size] = 0.5  # two biases are added to one another
             # This function skips loaded weights.
             initialization.copy_(parameter, values)
 

@@ -6,9 +6,11 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from small_runs import write_rows
 from tiny_encoders import new_model
 from tiny_training import on_cpu
+from torch import nn
 
 from hf_paraphrase.classification.classifier import (
     ClassifierInputs,
@@ -212,12 +214,16 @@ def test_a_damaged_list_of_seen_references_is_an_error(tmp_path, content):
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
 def test_a_folder_of_version_02_opens(tokenizer, tmp_path, body):
-    model = new_model("reference_classifier", body=body, vocab_size=14, embedding_size=5, initializer_range=1.0).eval()
-    model.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    lstm, classifier, table = nn.LSTM(5, 3), nn.Linear(3 if body == "lstm" else 5, 2), torch.randn(14, 5)
+    weights = {"embeddings": table, **{f"classifier.{name}": value for name, value in classifier.state_dict().items()}}
+    vectors = table[tokenizer("w1 w2")["input_ids"]]
+    sentence = vectors.mean(0)
+    if body == "lstm":
+        weights |= {f"lstm.{name}": value for name, value in lstm.state_dict().items()}
+        sentence = lstm(vectors)[0][-1]
     tokenizer.save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert config["model_type"] == "reference_classifier" and config["architectures"] == ["ReferenceClassifier"]
-    ids = tokenizer(["w1 w2"], return_tensors="pt")["input_ids"]
-    expected = model(ids).logits.softmax(-1)[0, 1].item()
+    save_file(weights, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "reference_classifier", "pad_token_id": 0}))
     found = ReferenceScorer.from_pretrained(tmp_path).probabilities(["w1 w2"])
-    assert found.tolist() == pytest.approx([expected], abs=2e-6)
+    assert found.tolist() == pytest.approx([classifier(sentence).softmax(-1)[1].item()], abs=2e-6)

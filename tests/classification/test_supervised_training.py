@@ -298,16 +298,6 @@ def test_the_row_penalty_counts_the_word_vectors_of_a_batch(tmp_path):
     assert model.encoder.embeddings.grad.is_sparse
 
 
-def test_a_dataset_keeps_the_names_of_its_classes(tmp_path):
-    features = Features({"text": Value("string"), "label": ClassLabel(names=["cold", "warm"])})
-    rows_of_it = {"text": [f"{('ice', 'sun')[i % 2]} {i}" for i in range(40)], "label": [i % 2 for i in range(40)]}
-    dataset = Dataset.from_dict(rows_of_it, features=features)
-    classifier = train_supervised(data=dataset, freeze_encoder=True, output=str(tmp_path / "model"))
-    assert classifier.class_names == ["cold", "warm"]
-    result = predict(model=str(tmp_path / "model"), data=dataset, output=str(tmp_path / "found"))
-    assert result["split"] == "train" and result["scores"]["accuracy"] > 90
-
-
 def test_lists_of_classes_keep_their_names_in_models_predictions_and_folders(tmp_path):
     texts = [f"{('ice', 'sun')[i % 2]} {i}" for i in range(40)]
     columns = {"sentence1": texts, "sentence2": texts, "topics": [[0], [0, 1]] * 20, "other": [1] * 40}
@@ -427,11 +417,12 @@ def test_rows_without_a_published_class_get_a_prediction_and_truth_values_are_cl
     features = Features({"text": Value("string"), "label": ClassLabel(names=["bad", "good"])})
     rows = {"text": [f"{word} day {i}" for i in range(10) for word in ("good", "bad")], "label": [1, 0] * 10}
     train = Dataset.from_dict(rows, features=features)
-    train_supervised(data=train, epochs=1, output=tmp_path / "model")
+    assert train_supervised(data=train, epochs=1, output=tmp_path / "model").class_names == ["bad", "good"]
     hidden = Dataset.from_dict({"text": ["good day", "bad day"], "label": [-1, -1]}, features=features)
     results = predict(model=tmp_path / "model", data=hidden, output=tmp_path / "out.jsonl")
     assert results["rows"] == 2 and results["scores"] is None
-    predict(model=tmp_path / "model", data=train, output=tmp_path / "out.csv")
+    results = predict(model=tmp_path / "model", data=train, output=tmp_path / "out.csv")
+    assert results["split"] == "train" and results["scores"]["accuracy"] > 90
     names = [json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["label"]]
     names += [row["label"] for row in csv.DictReader((tmp_path / "out.csv").read_text().splitlines())]
     assert names == [None, *(["good", "bad"] * 10)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from tiny_encoders import change_json
-from tiny_transformers import POSITIONS, tokenizer_of, write_transformer
+from tiny_transformers import POSITIONS, static_module, tokenizer_of, write_modules, write_transformer
 from transformers import AutoModel, AutoTokenizer, BartConfig, BartModel, GPT2Config, GPT2Model, ViTConfig, ViTModel
 
 from hf_paraphrase.commands import main
@@ -33,15 +34,12 @@ def bert(tmp_path_factory):
 
 def saved(folder, plain, pooling="mean", *more, length=None, include_prompt=True, **settings):
     """A folder that sentence-transformers wrote, opened by it."""
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers import models
 
-    torch.manual_seed(0)
-    transformer = models.Transformer(str(plain), max_seq_length=length)
-    pooling = models.Pooling(16, pooling, include_prompt=include_prompt)
-    modules = [transformer, pooling, *(make(models) for make in more)]
-    library.SentenceTransformer(modules=modules, device="cpu", **settings).save_pretrained(str(folder))
-    return library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    def make(modules):
+        first = modules.Transformer(str(plain), max_seq_length=length)
+        return [first, modules.Pooling(16, pooling, include_prompt=include_prompt), *(one(modules) for one in more)]
+
+    return write_modules(folder, make, **settings)
 
 
 def test_a_plain_transformer_is_pooled_by_the_mean_like_in_sentence_transformers(kind, tmp_path):
@@ -128,8 +126,8 @@ def words(models):
     return models.WordEmbeddings(tokenizer, np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32))
 
 
-def static(models):
-    return models.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=16)
+def static(modules):
+    return static_module(modules, columns=16)
 
 
 LIBRARY_MODULES = {
@@ -152,15 +150,9 @@ LIBRARY_MODULES = {
 
 @pytest.mark.parametrize("kind", LIBRARY_MODULES)
 def test_modules_that_only_sentence_transformers_has_give_what_they_give_there(bert, tmp_path, kind):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
-
-    torch.manual_seed(0)
-    made = LIBRARY_MODULES[kind](modules, bert)
     prompts = {"query": "the cat ", "document": "doctor "}
-    made = library.SentenceTransformer(modules=made, device="cpu", prompts=prompts, truncate_dim=4)
-    made.save_pretrained(str(tmp_path / "st"))
-    expected = library.SentenceTransformer(str(tmp_path / "st"), device="cpu", local_files_only=True)
+    made = partial(LIBRARY_MODULES[kind], bert=bert)
+    expected = write_modules(tmp_path / "st", made, prompts=prompts, truncate_dim=4)
     encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
     texts = [*TEXTS, "naïve 東京 \u200b [PAD]<s>"]
     assert encoder.dimension == expected.encode("a").shape[0]
@@ -253,11 +245,6 @@ POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", 
 @pytest.mark.parametrize(
     ("modules", "pooling", "message"),
     [
-        (
-            [TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2", "name": "2"}],
-            {"pooling_mode": "mean", "word_embedding_dimension": 16},
-            r"some\.where\.LSTM, which is third-party code",
-        ),
         ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
     ],
@@ -272,10 +259,7 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
 
 
 def test_without_the_library_or_safetensors_its_own_modules_are_one_clear_line(bert, tmp_path, monkeypatch):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
-
-    library.SentenceTransformer(modules=[static(modules), modules.Dense(16, 6)]).save_pretrained(str(tmp_path))
+    write_modules(tmp_path, lambda modules: [static(modules), modules.Dense(16, 6)])
     weights = next(tmp_path.glob("*Dense/model.safetensors"))
     torch.save({}, weights.with_name("pytorch_model.bin"))
     SentenceEncoder.from_pretrained(tmp_path)
@@ -334,7 +318,6 @@ except ModelError as error:
 def test_classes_that_a_folder_names_run_only_if_it_is_trusted_whatever_the_library(
     tmp_path, run_python, named_by, monkeypatch
 ):
-    pytest.importorskip("sentence_transformers")
     folder, ran = tmp_path / "folder", tmp_path / "ran"
     for path in ("", "1_Dense", "2_Router"):
         (folder / path).mkdir(parents=True, exist_ok=True)
@@ -363,21 +346,6 @@ def test_classes_that_a_folder_names_run_only_if_it_is_trusted_whatever_the_libr
         SentenceEncoder.from_pretrained(folder)
 
 
-def test_custom_modules_without_a_configuration_of_transformers_open_as_in_sentence_transformers(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
-    folder, ran = tmp_path / "folder", tmp_path / "ran"
-    table = static(pytest.importorskip("sentence_transformers.models"))
-    library.SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(folder))
-    modules = json.loads((folder / "modules.json").read_text())
-    modules.append({"idx": 1, "name": "1", "path": "", "type": "evil_mod.Evil"})
-    (folder / "modules.json").write_text(json.dumps(modules))
-    (folder / "config.json").write_text("{}")
-    (folder / "evil_mod.py").write_text(EVIL.format(str(ran)))
-    expected = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(TEXTS)
-    encoder = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
-    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
-
-
 LETTER_COUNTS = """
 import torch
 
@@ -402,10 +370,10 @@ class Letters(torch.nn.Module):
 """
 
 
-def test_a_custom_module_that_has_no_tokenizer_opens_as_in_sentence_transformers(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
+def test_a_custom_module_without_tokenizer_or_configuration_opens_as_in_sentence_transformers(library, tmp_path):
     (tmp_path / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "letters.Letters"}]')
     (tmp_path / "letters.py").write_text(LETTER_COUNTS)
+    (tmp_path / "config.json").write_text("{}")
     expected = library.SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(tmp_path, trust_remote_code=True)
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)

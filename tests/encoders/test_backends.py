@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from tiny_encoders import write_average
-from tiny_transformers import numbers, tokenizer_of, write_model2vec, write_transformer
+from tiny_transformers import static_module, tokenizer_of, write_model2vec, write_modules, write_transformer
 from transformers import AutoModel
 
 from hf_paraphrase import SentenceEncoder, encode, export
@@ -22,25 +22,12 @@ from hf_paraphrase.errors import UsageError
 TEXTS = ["the cat sat on a mat", "A Doctor in Paris.", "", "car", "mat " * 60, "the cats , sat", "in paris on a mat ."]
 
 
-def static_embedding(folder, *more):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
+def from_modules(make):
+    def write(folder):
+        write_modules(folder, make)
+        return folder
 
-    tokenizer = tokenizer_of("bert").backend_tokenizer
-    table = modules.StaticEmbedding(tokenizer, numbers(tokenizer.get_vocab_size()))
-    library.SentenceTransformer(modules=[table, *more], device="cpu").save_pretrained(str(folder))
-    return folder
-
-
-def normalized_static(folder):
-    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-    return static_embedding(folder, modules.Normalize())
-
-
-def pipeline(folder):
-    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-    torch.manual_seed(0)
-    return static_embedding(folder, modules.Dense(6, 5))
+    return write
 
 
 def own(classes, *, special_tokens=False):
@@ -94,10 +81,10 @@ FOLDERS = {
     "gran": own("gran"),
     "gran with special tokens": own("gran", special_tokens=True),
     "model2vec": model2vec,
-    "static": static_embedding,
-    "normalized static": normalized_static,
+    "static": from_modules(lambda m: [static_module(m)]),
+    "normalized static": from_modules(lambda m: [static_module(m), m.Normalize()]),
     "bert": lambda folder: write_transformer(folder, "bert"),
-    "pipeline": pipeline,
+    "pipeline": from_modules(lambda m: [static_module(m), m.Dense(6, 5)]),
     "graph": own_graph,
     "third-party graph": third_party_graph,
 }
@@ -133,7 +120,7 @@ def assert_same(one, other):
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_a_saved_encoder_opens_as_the_same_encoder(source, option, tmp_path):
+def test_a_saved_encoder_opens_as_the_same_encoder(library, source, option, tmp_path):
     name, folder = source
     options = dict(OPTIONS[option])
     length, processing = options.pop("max_seq_length", None), options.pop("processing", None)
@@ -157,7 +144,6 @@ def test_a_saved_encoder_opens_as_the_same_encoder(source, option, tmp_path):
     assert_same(opened(name, again.save_pretrained(tmp_path / "twice")), encoder)
     if "graph" in name or encoder.processing.max_characters or (encoder.is_table and name == "model2vec"):
         return
-    library = pytest.importorskip("sentence_transformers")
     trusted = "gran" in name or "special" in name
     theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu", trust_remote_code=trusted)
     texts = [text for text in TEXTS if text]
@@ -194,8 +180,7 @@ def test_the_arguments_of_a_transformer_reach_transformers(tmp_path):
     assert SentenceEncoder(folder, dtype="auto").model.dtype == torch.float32
 
 
-def test_the_signatures_are_those_of_sentence_transformers():
-    library = pytest.importorskip("sentence_transformers")
+def test_the_signatures_are_those_of_sentence_transformers(library):
     for method in ("encode", "encode_query", "encode_document"):
         kinds = (SentenceEncoder, library.SentenceTransformer)
         ours, theirs = (inspect.signature(getattr(kind, method)) for kind in kinds)
@@ -206,16 +191,14 @@ def test_the_signatures_are_those_of_sentence_transformers():
             assert list(ours.parameters)[:3] == positional[:3]
 
 
-def test_the_guide_has_every_argument_of_sentence_transformers():
-    library = pytest.importorskip("sentence_transformers")
+def test_the_guide_has_every_argument_of_sentence_transformers(library):
     page = (Path(__file__).resolve().parents[2] / "docs" / "use" / "comparison.md").read_text("utf-8")
     named = set(re.findall(r"`(\w+)`", page[page.index("## Arguments") :]))
     for function in (library.SentenceTransformer.__init__, library.SentenceTransformer.encode):
         assert {*inspect.signature(function).parameters} - {"self", "kwargs"} <= named
 
 
-def test_calls_by_position_name_and_iterator_give_what_sentence_transformers_gives(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
+def test_calls_by_position_name_and_iterator_give_what_sentence_transformers_gives(library, tmp_path):
     prompts = {"query": "the car ", "passage": "in paris "}
     plain = write_transformer(tmp_path / "bert", "bert")
     folder = SentenceEncoder(plain, prompts=prompts, default_prompt_name="passage").save_pretrained(tmp_path / "st")
@@ -253,8 +236,7 @@ def test_token_embeddings_of_a_table_have_the_embedding_as_their_mean():
 
 
 @pytest.mark.parametrize("name", ["cosine", "dot", "euclidean", "manhattan"])
-def test_similarity_functions_are_those_of_sentence_transformers(name):
-    library = pytest.importorskip("sentence_transformers")
+def test_similarity_functions_are_those_of_sentence_transformers(library, name):
     first, second = np.random.default_rng(0).normal(size=(2, 7, 5)).astype(np.float32)
     theirs = library.SentenceTransformer(modules=[torch.nn.Identity()], similarity_fn_name=name, device="cpu")
     encoder = SentenceEncoder("builtin", similarity_fn_name=name)
@@ -314,13 +296,12 @@ def test_unknown_words_alone_embed_to_zeros_with_prompts_too(tmp_path, prompt):
         assert not encoder.similarity(unknown, ["cat"]).any()
 
 
-def test_folders_of_earlier_versions_open(tmp_path):
+def test_folders_of_earlier_versions_open(library, tmp_path):
     folder = own("avg")(tmp_path / "avg")
     expected = SentenceEncoder(folder).encode(TEXTS)
     kind = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
     (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
     np.testing.assert_array_equal(SentenceEncoder(folder).encode(TEXTS), expected)
-    library = pytest.importorskip("sentence_transformers")
     theirs = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True, prompts={"p": "the "})
     theirs.default_prompt_name = "p"
     theirs.max_seq_length = 2
@@ -329,14 +310,11 @@ def test_folders_of_earlier_versions_open(tmp_path):
     np.testing.assert_allclose(theirs.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_modules_after_an_encoder_of_this_package_are_followed(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer import modules
-
+def test_modules_after_an_encoder_of_this_package_are_followed(library, tmp_path):
     folder = SentenceEncoder(own("avg")(tmp_path / "avg")).save_pretrained(tmp_path / "st")
     listed = json.loads((folder / "modules.json").read_text())
     (folder / "1_Dense").mkdir()
-    modules.Dense(6, 3).save(str(folder / "1_Dense"))
+    pytest.importorskip("sentence_transformers.models").Dense(6, 3).save(str(folder / "1_Dense"))
     listed.append({"idx": 1, "name": "1", "path": "1_Dense", "type": "sentence_transformers.models.Dense"})
     (folder / "modules.json").write_text(json.dumps(listed))
     theirs = library.SentenceTransformer(str(folder), device="cpu")

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from huggingface_hub import ModelCard
 from tiny_encoders import write_average
 from tiny_training import rows_of, sides, tokenizer, trainer_of
-from transformers import AutoModel
 
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
@@ -59,22 +57,12 @@ def test_a_card_that_is_there_is_kept_with_its_record_and_a_warning(saved, caplo
     assert json.loads((folder / "provenance.json").read_text())["results"]["updates"] == 99
 
 
-TEXTS = ["The cat sat.", "a zebra", "", "cat " * 30]
-
-
-@pytest.mark.parametrize("model_type", ["avg", "gran"])
-def test_a_saved_encoder_opens_everywhere_with_the_same_vectors(tmp_path, model_type):
-    folder = write_average(tmp_path / "model", ["the", "cat", "sat", "."], classes=model_type)
+def test_the_card_and_the_record_of_a_copy_and_of_its_copy_name_the_source(tmp_path):
+    folder = write_average(tmp_path / "model")
     head = "license: mit\nlanguage: en\nbase_model: org/base\n"
     (folder / "README.md").write_text(f"---\n{head}---\n# x\n\n## Training\n\nOn pairs.\n")
     (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
-    encoder = SentenceEncoder.from_pretrained(folder)
-    encoder.prompts, encoder.default_prompt_name = {"query": "the cat "}, "query"
-    assert encoder.save_pretrained(tmp_path / "copy") == tmp_path / "copy"
-    expected = encoder.encode(TEXTS)
-    assert not np.array_equal(expected, encoder.encode(TEXTS, prompt=""))
-    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "copy").encode(TEXTS), expected)
-    assert AutoModel.from_pretrained(tmp_path / "copy").config.model_type == model_type
+    assert SentenceEncoder.from_pretrained(folder).save_pretrained(tmp_path / "copy") == tmp_path / "copy"
     card = ModelCard.load(tmp_path / "copy" / "README.md", ignore_metadata_errors=False)
     assert card.data.license == "mit" and card.data.base_model == "org/base"
     assert "**model**" in card.text and "### Training\n\nOn pairs." in card.text

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_negatives import chosen_negative
 
+from hf_paraphrase.encoders import negatives
 from hf_paraphrase.encoders.losses import (
     ContrastiveLoss,
     CosentLoss,
@@ -41,7 +42,9 @@ def test_choice_in_blocks_of_any_size_equals_a_plain_loop(data, cells, mode):
         chosen_negative(sentence, keys.tolist(), pairs, lambda one, other: cosines[one][other], mode)
         for sentence in range(2 * pairs)
     ]
-    found = choose_negatives(vectors, keys, pairs=pairs, negatives_from=mode, block_cells=cells)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(negatives, "_BLOCK_CELLS", cells)
+        found = choose_negatives(vectors, keys, pairs=pairs, negatives_from=mode)
     assert found.tolist() == expected
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tiny_encoders import write_average
-from tiny_transformers import numbers, tokenizer_of, write_model2vec
+from tiny_transformers import numbers, static_module, tokenizer_of, write_model2vec, write_modules
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
@@ -147,6 +148,7 @@ def test_weights_of_another_type_are_a_table_in_single_precision(folders, tmp_pa
 
 BARE = """
 import sys
+from functools import partial
 from pathlib import Path
 
 import hf_paraphrase as hp
@@ -235,14 +237,6 @@ def bytes_of_words():
     return tokenizer
 
 
-def sentence_transformer(folder, tokenizer, *more):
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-
-    table = StaticEmbedding(tokenizer, numbers(tokenizer.get_vocab_size()))
-    SentenceTransformer(modules=[table, *more], device="cpu").save(str(folder))
-
-
 # Tokens may share vectors and have factors.
 SIZE = word_pieces().get_vocab_size()
 WEIGHTS = np.random.default_rng(1).random(SIZE).astype(np.float32)
@@ -275,10 +269,11 @@ def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, sett
     np.testing.assert_allclose(encoder.encode(MANY), expected.encode(MANY), atol=1e-6)
 
 
-def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_much_of_a_text(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer.modules import Normalize
+def static_and_more(modules, tokenizer, more):
+    return [static_module(modules, tokenizer), *(getattr(modules, name)() for name in more)]
 
+
+def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_much_of_a_text(tmp_path):
     texts = [text for text in MANY if text.strip() and text != "zzz 東京"]
     short = word_pieces()
     short.enable_truncation(4)
@@ -286,13 +281,13 @@ def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_
     left.enable_truncation(4, direction="left")
     for name, tokenizer, *more in (
         ("pieces", word_pieces()),
-        ("normalized", word_pieces(), Normalize()),
+        ("normalized", word_pieces(), "Normalize"),
         ("bytes", bytes_of_words()),
         ("short", short),
         ("left", left),
     ):
-        sentence_transformer(tmp_path / name, tokenizer, *more)
-        expected = library.SentenceTransformer(str(tmp_path / name), device="cpu")
+        made = partial(static_and_more, tokenizer=tokenizer, more=more)
+        expected = write_modules(tmp_path / name, made)
         encoder = SentenceEncoder.from_pretrained(tmp_path / name)
         for size in (None, 3):
             for options in ({}, {"normalize_embeddings": True}):

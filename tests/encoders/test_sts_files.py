@@ -73,7 +73,7 @@ def test_null_scores_of_a_prepared_set_are_unscored_pairs(tmp_path):
     (graded,) = find_sts_sets(tmp_path).sets
     assert (graded.sentences1, graded.scores.tolist()) == (["a", "c"], [1.0, 3.0])
     pq.write_table(table.set_column(2, "score", pa.array([1.0, float("nan"), 3.0])), tmp_path / "test.parquet")
-    with pytest.raises(InputError, match="STS16 headlines: the score of pair 2 is nan"):
+    with pytest.raises(InputError, match="STS16 headlines: the score of pair 2 is `nan`"):
         find_sts_sets(tmp_path)
 
 

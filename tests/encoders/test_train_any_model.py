@@ -10,12 +10,12 @@ import tiny_training
 import torch
 from datasets import Dataset
 from tiny_training import rows_of, sides
-from tiny_transformers import tokenizer_of, write_model2vec, write_transformer
+from tiny_transformers import static_module, tokenizer_of, write_model2vec, write_modules, write_transformer
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertModel, T5Config, T5EncoderModel
 
 from hf_paraphrase import train_encoder
-from hf_paraphrase.encoders import EncoderTrainer, RankingLoss, SentenceEncoder, mine_hard_negatives
+from hf_paraphrase.encoders import EncoderTrainer, SentenceEncoder, mine_hard_negatives
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.training.sparse_gradients import RowAdam
 
@@ -84,12 +84,12 @@ def test_a_transformer_object_takes_the_steps_of_a_plain_loop_with_special_token
             torch.testing.assert_close(model.get_parameter(name), value, atol=2e-4, rtol=1e-3)
 
 
-def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp_path, bert):
-    transformers_of = pytest.importorskip("sentence_transformers")
-    modules = pytest.importorskip("sentence_transformers.models")
-    first = modules.Transformer(str(bert), max_seq_length=8)
-    made = [first, modules.Pooling(16, "cls"), modules.Dense(16, 6), modules.Normalize()]
-    transformers_of.SentenceTransformer(modules=made, device="cpu").save(str(tmp_path / "st"))
+def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(library, tmp_path, bert):
+    def make(m):
+        first = m.Transformer(str(bert), max_seq_length=8)
+        return [first, m.Pooling(16, "cls"), m.Dense(16, 6), m.Normalize()]
+
+    write_modules(tmp_path / "st", make)
     trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run"), sentence_rows())
     weight = trainer.model.layers[0].linear.weight.detach().clone()
     trainer.train()
@@ -97,26 +97,17 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp
     trainer.save_model(str(tmp_path / "saved"))
     texts = ["the cat sat", "doctor " * 20]
     expected = trainer.encoder.encode(texts, normalize=True)
-    again = transformers_of.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_allclose(again.encode(texts), expected, atol=1e-5)
     assert again.max_seq_length == 8
-    # The object itself is as good as its folder.
-    more = EncoderTrainer(again, arguments(tmp_path / "more"), sentence_rows(), loss=RankingLoss())
-    np.testing.assert_allclose(more.encoder.encode(texts), expected, atol=1e-5)
-    more.train()
-    assert np.abs(more.encoder.encode(texts) - expected).max() > 1e-3
 
 
-def write_static(folder, library):
+def write_static(folder):
     """Modules that only sentence-transformers has."""
-    from sentence_transformers.sentence_transformer import modules
-
-    table = modules.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=8)
-    made = [table, modules.Dense(8, 6), modules.Normalize()]
-    library.SentenceTransformer(modules=made, device="cpu").save_pretrained(str(folder))
+    write_modules(folder, lambda m: [static_module(m, columns=8), m.Dense(8, 6), m.Normalize()])
 
 
-def write_t5(folder, library):
+def write_t5(folder):
     """A T5 without its decoder."""
     tokenizer = tokenizer_of("bert")
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
@@ -125,10 +116,8 @@ def write_t5(folder, library):
 
 
 @pytest.mark.parametrize("write", [write_static, write_t5])
-def test_other_models_of_sentence_transformers_are_opened_trained_and_saved(tmp_path, write):
-    library = pytest.importorskip("sentence_transformers")
-    torch.manual_seed(0)
-    write(tmp_path / "start", library)
+def test_other_models_of_sentence_transformers_are_opened_trained_and_saved(library, tmp_path, write):
+    write(tmp_path / "start")
     trainer = EncoderTrainer(
         str(tmp_path / "start"), arguments(tmp_path / "run", save_strategy="epoch"), sentence_rows()
     )
@@ -255,13 +244,6 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
     for option in [*wrong, *({name: float("nan")} for name in names)]:
         with pytest.raises(UsageError, match=f"^{list(option)[-1]} must be "):
             mine_hard_negatives(rows_of(first, second), Fixed(), **option)
-
-
-def test_a_model_of_transformers_with_a_method_encode_is_not_taken_for_one_of_sentence_transformers(tmp_path, bert):
-    model = BertModel.from_pretrained(bert)
-    model.encode = model.forward
-    trainer = EncoderTrainer(model, arguments(tmp_path), rows(), AutoTokenizer.from_pretrained(bert))
-    assert trainer.model.transformer is model
 
 
 def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):

@@ -58,11 +58,6 @@ def test_every_source_gives_the_same_pairs(tmp_path, rows, tokenizer):
     assert all(found[0] == other for other in found[1:])
 
 
-def test_arguments_of_the_trainer_of_transformers_are_refused_by_name(tmp_path, rows, tokenizer):
-    with pytest.raises(UsageError, match=r"args is TrainingArguments, .*give EncoderTrainingArguments"):
-        EncoderTrainer(make(), TrainingArguments(str(tmp_path), use_cpu=True), rows, tokenizer)
-
-
 def test_the_score_that_chooses_must_be_among_those_of_the_evaluator(tmp_path, rows, tokenizer):
     with pytest.raises(UsageError, match="chosen by `dev_mean`, but the scores are x, y"):
         train(tmp_path / "b", make(), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
@@ -225,20 +220,6 @@ def test_a_trial_changes_arguments_batches_and_the_loss(tmp_path, rows, tokenize
     assert (tmp_path / "made" / "run-1").is_dir() and trainer.scores() == plain.scores()
 
 
-def test_hyperparameter_search_finds_the_trial_with_the_best_score(tmp_path, rows, tokenizer):
-    pytest.importorskip("optuna", reason="pip install optuna")
-    options = {"train_dataset": rows, "processing_class": tokenizer, "eval_dataset": graded_of(rows)}
-    trainer = EncoderTrainer(args=arguments(tmp_path), model_init=lambda: make(), loss=InBatch(), **options)
-    best = trainer.hyperparameter_search(
-        lambda trial: {"learning_rate": trial.suggest_categorical("learning_rate", [1e-9, 0.05])},
-        compute_objective=lambda scores: scores["eval_dev_mean"],
-        direction="maximize",
-        n_trials=3,
-        backend="optuna",
-    )
-    assert best.objective > 0 and best.hyperparameters["learning_rate"] in (1e-9, 0.05)
-
-
 def test_a_loss_with_weights_is_made_anew_with_the_model(tmp_path, rows, tokenizer):
     plain = train(tmp_path / "plain", make(), rows, tokenizer, loss=InBatch())
     loss = InBatch()
@@ -258,9 +239,10 @@ def test_arguments_that_do_not_fit_are_refused_in_one_sentence(tmp_path, rows, t
         ({"model": made, "model_init": make}, "give model or model_init, and not both"),
         ({"model_init": make, "optimizers": (optimizer, None)}, "optimizers are for a single model"),
         ({"model": made, "data_collator": list}, "data_collator has no use here: the objective makes the batches"),
+        ({"model": made, "args": TrainingArguments(str(tmp_path), use_cpu=True)}, "give EncoderTrainingArguments"),
     ):
         with pytest.raises(UsageError, match=message):
-            EncoderTrainer(**given, **options)
+            EncoderTrainer(**{**given, **options})
     other = build_word_level_tokenizer(["other"])
     models = iter([SentenceEncoder(make(), tokenizer), SentenceEncoder(make(), other)])
     trainer = EncoderTrainer(args=arguments(tmp_path), train_dataset=rows, model_init=lambda: next(models))

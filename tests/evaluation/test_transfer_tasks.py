@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 
 import datasets
 import numpy as np
@@ -143,8 +142,8 @@ def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_t
     [
         ("text,kind\na,b\n", "label"),
         ("text,label\na,b,c\n", "3 fields where the header has 2"),
-        ("text,label\na,\n", "row 1 of x has no label"),
-        ("text,label\n", "x has no rows"),
+        ("text,label\na,\n", "split `train`: row 1 has no label"),
+        ("text,label\n", "split `train`: no rows"),
     ],
 )
 def test_labelled_texts_are_read_as_they_are_and_malformed_files_are_named(tmp_path, content, message):
@@ -163,20 +162,11 @@ def write_classes(path, names, labels, kind=None):
     datasets.Dataset.from_dict(rows, features).to_parquet(path)
 
 
-def test_numbers_of_classes_have_the_names_of_their_file(tmp_path):
-    write_classes(tmp_path / "one.parquet", ["bad", "good"], [0, 1])
-    write_classes(tmp_path / "two.parquet", ["good", "bad"], [0, 1])
-    assert read_labelled_texts(tmp_path / "one.parquet")[1] == ["bad", "good"]
-    assert read_labelled_texts(tmp_path / "two.parquet")[1] == ["good", "bad"]
-
-
 @pytest.mark.parametrize(
     ("labels", "kind", "message"),
     [
-        ([0, -1], datasets.ClassLabel(names=["a", "b"]), "row 2 of x has no label"),
-        ([0.0, math.nan], datasets.Value("float64"), "row 2 of x has no label"),
-        (["a", " "], datasets.Value("string"), "row 2 of x has no label"),
-        ([["a"], ["a", "b"]], datasets.List(datasets.Value("string")), "is of type list.* not of classes"),
+        ([0, -1], datasets.ClassLabel(names=["a", "b"]), "row 2 has no label"),
+        ([["a"], ["a", "b"]], datasets.List(datasets.Value("string")), "has lists, not classes"),
     ],
 )
 def test_rows_without_a_class_and_lists_of_classes_are_no_classes_of_their_own(tmp_path, labels, kind, message):

@@ -13,9 +13,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.exporting import added_words
-from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
-from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
+from hf_paraphrase.tokenization.word_level import as_fast_tokenizer
 
 SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti"]
 FREQUENT = [first + second for first in SYLLABLES for second in SYLLABLES]
@@ -27,11 +26,8 @@ TEXTS = [" ".join(FREQUENT[start : start + 4]) for start in range(0, 64, 4)]
 def folders(tmp_path_factory):
     """An average over subwords, which splits the rare words, and a teacher that knows all words."""
     root = tmp_path_factory.mktemp("words")
-    classes = model_class("avg"), config_class("avg")
-    tokenizer = train_encoder_bpe(TEXTS * 3, 200)
-    write_average(root / "student", tokenizer, classes=classes, hidden_size=6, initializer_range=1.0)
-    everything = build_word_level_tokenizer(FREQUENT + RARE)
-    write_average(root / "teacher", everything, classes=classes, seed=1, hidden_size=8, initializer_range=1.0)
+    write_average(root / "student", train_encoder_bpe(TEXTS * 3, 200), hidden_size=6, initializer_range=1.0)
+    write_average(root / "teacher", FREQUENT + RARE, seed=1, hidden_size=8, initializer_range=1.0)
     (root / "words.txt").write_text("\n".join([*FREQUENT, *RARE, "two words", "", RARE[0]]) + "\n")
     return root
 
@@ -144,7 +140,7 @@ def test_tokens_that_no_sentence_would_contain_are_refused(folders, tmp_path, ca
     trainer = trainers.BpeTrainer(special_tokens=["[PAD]", "[UNK]"], show_progress=False, **suffix)
     tokenizer.train_from_iterator(TEXTS, trainer)
     fast = as_fast_tokenizer(tokenizer, pad_token="[PAD]", unk_token="[UNK]")
-    write_average(folders / kind, fast, classes=(model_class("avg"), config_class("avg")), hidden_size=6)
+    write_average(folders / kind, fast, hidden_size=6)
     assert export(folders, tmp_path / "out", model=kind) == 2
     assert "tokenizers of BPE that mark the start of every word alike" in capfd.readouterr().err
 

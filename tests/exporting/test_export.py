@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from safetensors.numpy import load_file, save_file
-from tiny_encoders import write_average
+from tiny_encoders import new_model, write_average
 from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
@@ -26,7 +26,7 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.exporting.onnx_graphs import OPSET, OUTPUTS, TOLERANCE, save_onnx, verify
 from hf_paraphrase.exporting.run import store, store_weights
-from hf_paraphrase.models.registry import config_class, model_class
+from hf_paraphrase.models.registry import model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
@@ -75,8 +75,7 @@ def write(folder, kind):
     tokenizer = tokenizer()
     if model_type == "concatenation":
         settings = {"vocab_sizes": tokenizer.part_sizes, "part_size": 6, "hidden_size": 12, **settings}
-    classes = model_class(model_type), config_class(model_type)
-    write_average(folder, tokenizer, classes=classes, **{"hidden_size": 6, **settings})
+    write_average(folder, tokenizer, classes=model_type, **{"hidden_size": 6, **settings})
     (folder / "README.md").write_text(CARD)
     (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
     return folder
@@ -279,24 +278,19 @@ def test_prompt_limit_and_normalization_are_kept(models, tmp_path, flags):
 
 
 def test_int4_without_an_even_number_of_columns_or_as_onnx_is_refused(models, tmp_path, capfd):
-    words = build_word_level_tokenizer(["a", "b"])
-    write_average(tmp_path / "odd", words, classes=(model_class("avg"), config_class("avg")), hidden_size=5)
+    write_average(tmp_path / "odd", ["a", "b"], hidden_size=5)
     assert export(tmp_path / "odd", tmp_path / "out", "--format", "safetensors", "--weights", "int4") == 2
     assert "the weights `embeddings` have 5 columns, and int4 needs an even number" in capfd.readouterr().err
     assert export(models["avg"], tmp_path / "out", "--weights", "int4") == 2
     assert "--weights int4 is for --format safetensors" in capfd.readouterr().err
 
 
-def test_model2vec_refuses_an_int4_average(models, tmp_path):
+def test_model2vec_opens_an_int8_average_and_refuses_an_int4_one(models, tmp_path):
     model2vec = pytest.importorskip("model2vec")
-    assert export(models["avg"], tmp_path / "int4", "--format", "safetensors", "--weights", "int4") == 0
+    for weights in ("int8", "int4"):
+        assert export(models["avg"], tmp_path / weights, "--format", "safetensors", "--weights", weights) == 0
     with pytest.raises(Exception, match="embeddings"):
         model2vec.StaticModel.from_pretrained(tmp_path / "int4")
-
-
-def test_model2vec_opens_an_int8_average(models, tmp_path):
-    model2vec = pytest.importorskip("model2vec")
-    assert export(models["avg"], tmp_path / "int8", "--format", "safetensors", "--weights", "int8") == 0
     # It never counts unknown words.
     texts = ["the cat sat on a mat .", "a dog", ""]
     expected = SentenceEncoder.from_pretrained(tmp_path / "int8").encode(texts)
@@ -305,8 +299,7 @@ def test_model2vec_opens_an_int8_average(models, tmp_path):
 
 
 def test_an_int8_folder_reads_texts_by_the_same_pieces_from_a_shorter_file(models, tmp_path):
-    tokenizer = train_encoder_bpe(TEXTS * 3, 60)
-    write_average(tmp_path / "pieces", tokenizer, classes=(model_class("avg"), config_class("avg")), hidden_size=6)
+    write_average(tmp_path / "pieces", train_encoder_bpe(TEXTS * 3, 60))
     words = ["--format", "safetensors", "--weights", "int8"]
     assert export(tmp_path / "pieces", tmp_path / "int8", *words) == 0
     before, after = (Tokenizer.from_file(str(tmp_path / name / "tokenizer.json")) for name in ("pieces", "int8"))
@@ -340,8 +333,7 @@ def make(model_type, settings):
     size = {"vocab_size": 40, "hidden_size": 6}
     if model_type == "concatenation":
         size = {"vocab_sizes": [8, 3, 29], "part_size": 6}
-    torch.manual_seed(3)
-    return model_class(model_type)(config_class(model_type)(initializer_range=0.8, **size, **settings)).eval()
+    return new_model(model_type, seed=3, initializer_range=0.8, **size, **settings).eval()
 
 
 def table_of(model, weights="float32"):

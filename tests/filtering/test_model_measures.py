@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from small_runs import pairs_table
-from tiny_encoders import write_average
+from tiny_encoders import write_average, write_reference_classifier
 from tiny_transformers import write_cross_encoder, write_transformer
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -78,7 +78,7 @@ def test_similarity_is_the_cosine_of_the_embeddings(encoder):
 
 
 def test_a_classifier_gives_its_probabilities_of_the_translations_and_marks_what_it_has_seen(encoder, tmp_path):
-    write_average(tmp_path, ["a", "b", "c"], classes="reference_classifier", embedding_size=5, initializer_range=1.0)
+    write_reference_classifier(tmp_path, ["a", "b", "c"])
     write_seen(tmp_path, {"train": ["B c."], "test": ["c"]})
     pairs = [("a", "a b"), ("b C", None), (None, "zzz"), ("c!", "c c a")]
     found = scored(pairs_table(pairs), "reference_probability", classifier=str(tmp_path))

@@ -17,10 +17,6 @@ SETTINGS = {
     "recurrent": [{**SMALL, "embedding_size": 3}, {**SMALL, "bidirectional": True, "pooling": "mean"}],
     "concatenation": [{"vocab_sizes": [5, 4], "part_size": 2}],
     "sdae": [SMALL, {**SMALL, "share_embeddings": False}, {**SMALL, "has_decoder": False}],
-    "reference_classifier": [
-        {"vocab_size": 9, "embedding_size": 4},
-        {"vocab_size": 9, "embedding_size": 4, "body": "lstm", "hidden_size": 3},
-    ],
     "parallel_bigru": [
         {"source_vocab_size": 9, "target_vocab_size": 7, "embedding_size": 3, "hidden_size": 2},
         {"source_vocab_size": 9, "target_vocab_size": 7, "share_rnn": True, "score_layer": "product_difference"},
@@ -93,20 +89,16 @@ def test_embeddings_that_are_set_are_used(model_type, settings):
     assert not torch.equal(output_of(model, [3, 8]), before)
 
 
-@pytest.mark.parametrize("model_type", ["parallel_bigru", "reference_classifier"])
-def test_recurrent_layers_of_torch_start_gate_by_gate_and_remember(model_type):
-    size = {"embedding_size": 20, "hidden_size": 30}
-    model = new_model(model_type, **size, **({"body": "lstm"} if model_type == "reference_classifier" else {}))
-    layer = next(module for module in model.modules() if isinstance(module, nn.RNNBase))
-    for name, values in layer.named_parameters():
-        for number, gate in enumerate(values.split(30)):
+def test_recurrent_layers_of_torch_start_gate_by_gate():
+    model = new_model("parallel_bigru", embedding_size=20, hidden_size=30)
+    for name, values in model.source_gru.named_parameters():
+        for gate in values.split(30):
             if name.startswith("weight_hh"):
                 torch.testing.assert_close(gate @ gate.T, torch.eye(30), atol=1e-5, rtol=0)
             elif name.startswith("weight_ih"):
                 assert 0.9 * (6 / 50) ** 0.5 < gate.abs().max() <= (6 / 50) ** 0.5
             else:
-                # Two biases add up to 1 for the gate that forgets.
-                assert (gate == (0.5 if isinstance(layer, nn.LSTM) and number == 1 else 0)).all()
+                assert not gate.any()
 
 
 def test_a_smaller_concatenation_loses_tokens_of_its_last_part_only():

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from small_runs import run, write, write_rows
-from tiny_encoders import write_average
+from tiny_encoders import write_average, write_reference_classifier
 
 from hf_paraphrase.classification.references import write_seen
 from hf_paraphrase.data.folder import DataFolder
@@ -63,7 +63,7 @@ def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_
     assert numbers["references"] == 60 and numbers["rows"] == 120 and numbers["table_10"] == {}
     folder = tmp_path / "classifier"
     words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
-    write_average(folder, words, classes="reference_classifier", embedding_size=5)
+    write_reference_classifier(folder, words)
     texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
     write_seen(folder, {"train": texts})
     words = ["--pairs", pairs, "--classifier", folder, "--examples", 3]

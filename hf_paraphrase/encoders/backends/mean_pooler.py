@@ -1,9 +1,8 @@
 """Computes the means of token vectors with NumPy or PyTorch.
 
 `embedding_bag` of PyTorch is two to three times as fast as NumPy, but takes two seconds to import. It is used once
-PyTorch is imported, and PyTorch is imported when NumPy has computed for about that time. For a few texts a loop over
-texts is ten times as fast as either. All three functions add the rows of a text in the order of its tokens and divide
-by their number, so their results are equal bit by bit.
+PyTorch is imported, and PyTorch is imported when NumPy has computed for about that time. Both functions add the rows
+of a text in the order of its tokens and divide by their number, so their results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,10 +21,6 @@ from ...tokenization.ragged_ids import TokenIds, ends_of
 from .base import EmbeddingJob
 
 _TEXTS_PER_MEAN = 1024
-_FEW_TEXTS = 24
-"""Up to this number of texts, adding the rows of one text at a time is fastest."""
-_FEW_TOKENS = 1 << 14
-"""Maximum number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their concatenated ids (tokens,) and offsets (texts + 1,)."""
 _ROWS_PER_TEXT = 16
@@ -64,9 +58,8 @@ class MeanPooler:
             self._tokens += len(ids)
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)
-            few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
             ids, offsets = self._without_skipped(ids, offsets)
-            return (_compute_few_row_means if few else mean)(*self._rows(ids), offsets)
+            return mean(*self._rows(ids), offsets)
 
         return means
 
@@ -164,17 +157,6 @@ def compute_row_means(
     return means
 
 
-def _compute_few_row_means(
-    table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Compute :func:`compute_row_means` text by text; NumPy adds rows in order if there are several columns."""
-    rows = table.take(ids, axis=0)
-    sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
-    for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
-        np.add.reduce(rows[first:last], axis=0, out=total)
-    return _divided(sums, offsets)
-
-
 def _compute_row_means_by_torch(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
@@ -187,10 +169,6 @@ def _compute_row_means_by_torch(
         sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"
         ).numpy()
-    return _divided(sums, offsets)
-
-
-def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Divide the sum of each text by the number of its tokens; the sum of a text without tokens stays zero."""
-    sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
+    # The sum of a text without tokens stays zero.
+    sums /= np.maximum(np.diff(offsets), 1)[:, None].astype(np.float32)
     return sums

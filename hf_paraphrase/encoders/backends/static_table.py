@@ -86,11 +86,9 @@ class StaticTable(TokenBackend):
         self.has_tokenizer = has_tokenizer
         self.dimension = int(vectors.values.shape[1]) * max(1, len(config.get("vocab_sizes") or ()))
         self.opened_processing = processing
-        self._pooler: tuple[int, MeanPooler] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in vars(self).items() if name not in ("model", "tokenizer")}
-        return {**state, "_pooler": None}
+        return {name: value for name, value in vars(self).items() if name not in ("model", "tokenizer", "pooler")}
 
     @cached_property
     def device(self) -> torch.device:
@@ -122,6 +120,11 @@ class StaticTable(TokenBackend):
         tokenizer = type(self.rust_tokenizer).from_str(self.rust_tokenizer.to_str())
         return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
+    @cached_property
+    def pooler(self) -> MeanPooler:
+        """Computes the means of token vectors."""
+        return MeanPooler(self.vectors, self.config)
+
     def to(self, device: str | torch.device) -> Backend:
         """Return this table for the CPU, and a PyTorch module for any other device."""
         return self if str(device) == "cpu" else self.as_module().to(device)
@@ -141,15 +144,7 @@ class StaticTable(TokenBackend):
 
     def embed_tokens(self, tokenize: Tokenize, blocks: list[slice], job: EmbeddingJob) -> Iterator[int]:
         """Fill the vectors of a job with the means of token vectors."""
-        # Truncated components are not computed, unless the length of the embedding depends on them.
-        needs_all = self.processing.normalize and not self.processing.truncate_first
-        size = self.dimension if needs_all else job.vectors.shape[1]
-        if self._pooler is None or self._pooler[0] != size:
-            stored = self.vectors
-            if self.model_type == AVERAGE and size < stored.values.shape[1]:
-                stored = StoredMatrix(np.ascontiguousarray(stored.values[:, :size]), stored.scales)
-            self._pooler = size, MeanPooler(stored, self.config)
-        return embed_averages(self._pooler[1], tokenize, blocks, job)
+        return embed_averages(self.pooler, tokenize, blocks, job)
 
     def save(self, folder: Path, options: Mapping[str, Any]) -> None:
         """Write a model folder in float32."""

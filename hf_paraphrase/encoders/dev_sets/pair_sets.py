@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from ...data.folder import DataFolder
 from ...data.pair_rows import LABEL, SCORE, PairLabels, find_label, find_score
-from ...data.schema import class_names_of, with_column
+from ...data.schema import PAIRS, class_names_of
 from ...data.text_blocks import kind_of_rows
-from ...data.text_files import Field, StrictLines, typed
 from ...errors import InputError, ModelError
 from ...text.normalization import normalize_words
 from ...vectors.similarity import checked_vectors, cosine_similarities
@@ -25,7 +24,6 @@ Encode = Callable[[list[str]], np.ndarray]
 
 Similarity = Callable[[list[str], list[str]], np.ndarray]
 """Maps n sentence pairs to their n similarities."""
-_SIDES = (Field("sentence1"), Field("sentence2"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,28 +89,21 @@ def list_columns(path: Path) -> set[str]:
         return set()
 
 
-def read_columns(path: Path, split: str, fields: Sequence[Field], *, is_given: bool = False) -> tuple[str, pa.Table]:
-    """Read columns of a split of a data set; a file is the split `train`. Return the name of the set and the columns.
+def _read_pairs(path: Path, split: str, column: str, *, is_given: bool) -> tuple[str, pa.Table]:
+    """Read the sentences of a split of a data set and one more column; return the name of the set and the columns.
 
-    With `is_given` the user named the split, so no other split may replace it.
+    A file is a split of its own. With `is_given` the user named the split, so no other split may replace it.
     """
-    name, folder = path.resolve().name, DataFolder(path)
+    folder = DataFolder(path)
     split = choose_split(folder, split, is_given=is_given)
-    table = folder.table(split, [column.name for column in fields])
-    first_line = 2 if path.is_file() and kind_of_rows(path) == "csv" else 1
-    for column in fields:
-        texts = table.column(column.name)
-        if column.kind != pa.string() and texts.type == pa.string():
-            lines = np.arange(first_line, first_line + len(texts))
-            ((_, values),) = typed([(lines, {column.name: texts.combine_chunks()})], [column], path, StrictLines())
-            table = with_column(table, column.name, values.column(0))
-    name = name.partition(".")[0] if path.is_file() else f"{name}/{split}"
+    table = folder.table(split, [*PAIRS.names, column])
+    name = path.resolve().name.partition(".")[0] if path.is_file() else f"{path.resolve().name}/{split}"
     if not table.num_rows:
         raise InputError(f"{name} has no rows", path=path, remedy="give data with rows, or another split")
-    for column in fields:
-        if column.kind == pa.string() and not column.may_be_null and table.column(column.name).null_count:
-            row = table.column(column.name).is_null().index(True).as_py() + 1
-            raise InputError(f"row {row} of {name} has no {column.name}", path=path, remedy="fill it in")
+    for side in PAIRS.names:
+        if table[side].null_count:
+            row = table[side].is_null().index(True).as_py() + 1
+            raise InputError(f"row {row} of {name} has no {side}", path=path, remedy="fill it in")
     return name, table
 
 
@@ -125,23 +116,22 @@ def choose_split(folder: DataFolder, split: str, *, is_given: bool = False) -> s
 
 def read_graded_folder(path: Path, split: str, *, is_given: bool = False) -> GradedSet:
     """Read pairs with a column of scores from a file, or from a split of a data folder."""
-    column = find_score(list_columns(path)) or SCORE
-    fields = [*_SIDES, Field(column, pa.float64(), may_be_null=True)]
-    name, table = read_columns(path, split, fields, is_given=is_given)
+    name, table = _read_pairs(path, split, find_score(list_columns(path)) or SCORE, is_given=is_given)
     first, second, values = (column.to_pylist() for column in table.columns)
     return GradedSet(name, "graded", first, second, check_scores(values, path, f"split `{split}`"))
 
 
 def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
-    """Convert the scores of a named set to float64 (n,), and refuse infinite and missing ones."""
-    try:
-        scores = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: column score is not numeric", path=path, remedy="give numbers") from error
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if len(bad):
-        what = f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}"
-        raise InputError(what, path=path, remedy="give a number")
+    """Convert the scores of a named set, which CSV files have as text, to finite numbers, float64 (n,)."""
+    scores = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            scores[row] = float(value)
+        except (TypeError, ValueError):
+            scores[row] = np.nan
+        if not np.isfinite(scores[row]):
+            what = f"{name}: the score of pair {row + 1} is `{value}`, not a number"
+            raise InputError(what, path=path, remedy="fix or remove the pair")
     return scores
 
 
@@ -152,8 +142,8 @@ def read_labelled_folder(path: Path, split: str, *, is_given: bool = False) -> L
     out, as in Opusparcus (Creutz 2018).
     """
     column = find_label(list_columns(path)) or LABEL
-    name, table = read_columns(path, split, [*_SIDES, Field(column, may_be_null=True)], is_given=is_given)
-    first, second = (table[side.name].to_pylist() for side in _SIDES)
+    name, table = _read_pairs(path, split, column, is_given=is_given)
+    first, second = (table[side].to_pylist() for side in PAIRS.names)
     read = PairLabels(column, class_names_of(table.schema), path=str(path)).read(table[column])
     labels = pc.fill_null(read, -1).to_numpy()
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)

@@ -28,6 +28,7 @@ from torch.nn import functional
 from ...artefacts.weights import TABLE
 from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
+from ...vectors.similarity import unit_rows
 from ..initial_vectors import compute_principal_axes
 from ..objective import Objective
 from .char_ngrams import CharNgramEmbeddings
@@ -250,9 +251,8 @@ def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components
     sampled_ids = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
     sample = texts.take(sampled_ids)
     vectors = encoder.encode_token_ids(TokenIds(sample.ids.astype(np.int64), sample.offsets))
-    unit = functional.normalize(torch.from_numpy(vectors)).numpy()
-    num_components = components or unit.shape[1]
+    num_components = components or vectors.shape[1]
     model = encoder.model
-    axes = torch.from_numpy(compute_principal_axes(unit, num_components)).to(model.embeddings)
+    axes = torch.from_numpy(compute_principal_axes(unit_rows(vectors), num_components)).to(model.embeddings)
     model.embeddings = nn.Parameter(model.embeddings @ axes)
     model.config.hidden_size = num_components

@@ -112,12 +112,6 @@ class TeacherSettings(DecontaminationSettings):
         dataset=True,
     )
     teacher_lang: str = setting("the language of the teachers that --teacher names", "en", group=_LANGUAGES)
-    center_teachers: bool = setting(
-        "subtract from the vectors of each teacher their mean over the texts: for teachers whose cosines are all "
-        "high, such as multilingual-e5 (0.7 to 1)",
-        False,
-        group=_LANGUAGES,
-    )
     language_exponent: float = setting(
         "balance the languages of bitext: texts of smaller languages are repeated so that n texts count in "
         "proportion to n to this power; 1 does not repeat",
@@ -207,13 +201,6 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
         None,
         at_least=1,
     )
-    dev_data: str | None = setting(
-        "data that chooses the epoch: a folder with STS 2016 sets, a graded data set, or a bitext (retrieval on its "
-        "split validation); without it the last epoch is kept",
-        None,
-        path=True,
-        dataset=True,
-    )
     principal_components: int | None = setting(
         "for averages: rotate the finished table to the principal axes of the embeddings of the text, which changes "
         "no cosine and allows truncation, and keep the first N; 0 or no value keeps all",
@@ -226,13 +213,6 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
     batch_size: int = setting("texts per batch", 1024, at_least=2)
     learning_rate: float = setting(
         "learning rate of Adam for tables of vectors, decaying linearly to zero", 1e-2, above=0
-    )
-    precision: str = setting(
-        "precision of the forward pass, also for dev scores: fp32, or bf16 where it is safe; weights and the loss "
-        "stay fp32",
-        "fp32",
-        choices=["fp32", "bf16"],
-        group="training",
     )
 
     def check(self) -> None:

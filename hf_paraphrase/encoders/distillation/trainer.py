@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ...artefacts.weights import TABLE
 from ...errors import UsageError
@@ -60,7 +60,6 @@ class DistillationTrainer(EncoderTrainer):
         processing_class: The tokenizer.
         evaluator: Scores the encoder on dev data.
         letters: The character n-grams of the tokens, if used; None after training.
-        callbacks: Callbacks of the Trainer.
         report: Called with a line of text at every score.
     """
 
@@ -76,7 +75,6 @@ class DistillationTrainer(EncoderTrainer):
         evaluator: Evaluator | None = None,
         *,
         letters: CharNgramEmbeddings | None = None,
-        callbacks: list[TrainerCallback] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
         if args.world_size > 1:
@@ -88,7 +86,6 @@ class DistillationTrainer(EncoderTrainer):
             None,
             processing_class,
             evaluator=evaluator,
-            callbacks=callbacks,
             report=report,
             objective=DistillationObjective(model, args, train_dataset, letters),
         )

@@ -88,8 +88,7 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
-    from ...classification.trainer import ClassifierTrainer
-    from ...training.epoch_trainer import EpochTrainingArguments
+    from ...classification.trainer import ClassifierTrainer, ClassifierTrainingArguments
     from .parallel_trainer import ParallelBatches
 
     names = settings.encoder_names()
@@ -107,12 +106,11 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     # Frees the memory of the word vectors.
     del encoders
     model = _model(settings, languages, tokenizers, examples)
-    # "To a value of 5": the norm over all parameters, as in the authors' later code.
-    arguments = run.arguments(EpochTrainingArguments, max_grad_norm=5.0)
-    draw = NegativeDraw(examples, settings.negatives, candidates)
-    batches = ParallelBatches(examples, draw, settings.seed)
+    batches = ParallelBatches(examples, NegativeDraw(examples, settings.negatives, candidates), settings.seed)
     batch_size = batches.pairs_per_batch(settings.batch_size)
-    trainer = ClassifierTrainer(model, arguments, batches, batch_size=batch_size, report=log)
+    # "To a value of 5": the norm over all parameters, as in the authors' later code.
+    sizes = {"per_device_train_batch_size": batch_size, "max_grad_norm": 5.0}
+    trainer = ClassifierTrainer(model, run.arguments(ClassifierTrainingArguments, **sizes), batches, report=log)
     run.train(trainer)
     if not run.writes:
         return

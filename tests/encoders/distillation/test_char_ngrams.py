@@ -16,7 +16,6 @@ from hf_paraphrase.encoders.distillation.objective import (
     embed_with_local_table,
 )
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.ragged_ids import TokenIds
@@ -65,7 +64,7 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
         trigrams = build_character_trigram_tokenizer(trigram_vocabulary(["cat cats dog"]))
         tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
         assert spell_tokens(tokenizer) == spell_tokens(words)
-    model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=6, **settings).eval()
+    model = new_encoder(kind, tokenizer, hidden_size=6, **settings).eval()
     with torch.no_grad():
         model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
     letters = CharNgramEmbeddings(spell_tokens(words), *model.embeddings.shape, buckets=50) if with_letters else None

@@ -102,18 +102,18 @@ def test_a_second_run_waits_for_the_one_that_writes_the_folder_and_none_writes_t
     assert (tmp_path / "precious").read_text() == "precious"
 
 
-def test_a_cosine_to_several_teachers_is_the_mean_of_theirs(teacher, texts_of, tmp_path):
-    other = str(write_teacher(tmp_path / "other", seed=2, size=8))
-    texts = texts_of(sentences(12))
-    parts = [
-        teacher_vectors(tmp_path / "kept", path, SentenceEncoder.from_pretrained(path), texts, bf16=False)
-        for path in (teacher, other)
-    ]
-    together = TeacherVectors(parts)
+@pytest.mark.parametrize(("weights", "shares"), [([], (0.5, 0.5)), ([1, 3], (0.25, 0.75))])
+def test_a_cosine_to_several_teachers_is_the_weighted_mean_of_theirs(texts_of, tmp_path, weights, shares):
+    texts, rows, parts, expected = texts_of(sentences(12)), np.arange(12), [], 0.0
+    for seed, (size, share) in enumerate(zip((16, 8), shares, strict=True)):
+        path = str(write_teacher(tmp_path / f"teacher{seed}", seed=seed, size=size))
+        parts.append(teacher_vectors(tmp_path, path, SentenceEncoder.from_pretrained(path), texts, bf16=False))
+        vectors = unit(path, list(texts))
+        expected = expected + share * vectors @ vectors.T
+    together = TeacherVectors(parts, weights)
     assert together.sizes == [16, 8] and len(together) == len(texts)
-    found = together.take(np.arange(len(texts)))
-    cosines = [part.take(np.arange(len(texts))) @ part.take(np.arange(len(texts))).T for part in parts]
-    np.testing.assert_allclose(found @ found.T, (cosines[0] + cosines[1]) / 2, atol=1e-5)
+    found = together.take(rows)
+    np.testing.assert_allclose(found @ found.T, expected, atol=2e-3)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=2e-3)
 
 
@@ -133,18 +133,6 @@ def test_a_teacher_of_one_language_gives_no_vector_of_other_texts_and_a_multilin
     every = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False, target_text_ids=own)
     np.testing.assert_allclose(every.take(np.arange(9)), expected, atol=2e-3)
     assert not TeacherVectors([every]).are_partial
-
-
-def test_cosines_are_the_means_of_the_cosines_of_the_teachers_by_their_weights(texts_of, tmp_path):
-    texts, numbers = texts_of(sentences(12)), np.arange(12)
-    vectors, cosines = [], []
-    for seed, size in ((0, 8), (1, 16)):
-        path = str(write_teacher(tmp_path / f"teacher{seed}", seed=seed, size=size))
-        vectors.append(teacher_vectors(tmp_path, path, SentenceEncoder.from_pretrained(path), texts, bf16=False))
-        rows = unit(path, list(texts))
-        cosines.append(rows @ rows.T)
-    targets = TeacherVectors(vectors, [1, 3]).take(numbers)
-    np.testing.assert_allclose(targets @ targets.T, 0.25 * cosines[0] + 0.75 * cosines[1], atol=2e-3)
 
 
 def test_a_language_that_the_teacher_does_not_support_is_named(teacher, texts_of, tmp_path, caplog):

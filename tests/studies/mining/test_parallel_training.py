@@ -12,7 +12,7 @@ from tiny_encoders import new_model
 from tiny_training import on_cpu
 from torch.nn import functional
 
-from hf_paraphrase.classification.trainer import ClassifierTrainer
+from hf_paraphrase.classification.trainer import ClassifierTrainer, ClassifierTrainingArguments
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.mining.parallel_examples import (
@@ -26,7 +26,6 @@ from hf_paraphrase.studies.mining.parallel_examples import (
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelBatches, measure
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 
 def examples_of(train, dev=()):
@@ -138,7 +137,7 @@ def logit_of(model, examples, source, target):
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     # Sentences and their translations have different numbers.
     examples = examples_of([(many(1)[0][0], "t7 v1"), *many(40)])
-    args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
+    args = on_cpu(ClassifierTrainingArguments, tmp_path, seed=3)
     trainer = ClassifierTrainer(new_classifier(), args, ParallelBatches(examples, NegativeDraw(examples, 3), 3))
     items = [(0, row) for row in (4, 9, 2, 30)]
     batch = trainer._collate(items)
