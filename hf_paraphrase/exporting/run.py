@@ -376,6 +376,8 @@ def _card(
             **dict.fromkeys(("opset", "largest_difference", "checked", "sentences", "added_words")),
             "changed": settings.changes_table,
             "words_teacher": find_card_name(settings.words_teacher) if settings.words_teacher else None,
+            # The words and their teacher are the last inputs.
+            "word_inputs": len({*settings.words}) + 1,
             **results,
         },
         kind="model_cards",
