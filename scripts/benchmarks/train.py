@@ -38,7 +38,6 @@ FLAGS = {
     "vocabulary": (61_000, "word vectors; unused words fill it up"),
     "dimension": (256, "components of a vector"),
     "batch": (100, "pairs in a mini-batch"),
-    "mega-batch": (20, "mini-batches in a mega-batch; 1 = not timed"),
     "steps": (600, "updates in a turn of row-wise training"),
     "slow-steps": (60, "updates in a turn of the others"),
 }
@@ -99,13 +98,12 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     common: dict[str, Any] = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True}
     common |= {"output_dir": str(folder / "training"), "per_device_train_batch_size": arguments.batch}
 
-    def ours(steps: int, mega_batch: int = 1, *, dense: bool = False) -> float:
+    def ours(steps: int, *, dense: bool = False) -> float:
         """Train with this package and return pairs per second."""
         torch.manual_seed(0)
         model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
         settings = AcceleratorSettings(device="cpu").trainer_arguments(
             EncoderTrainingArguments,
-            mega_batch_size=mega_batch,
             dense_optimizer=dense,
             max_steps=steps,
             **common,
@@ -113,13 +111,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         trainer = EncoderTrainer(model, settings, pairs, tokenizer)
         return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
 
-    contestants, keys = {"row-wise Adam": partial(ours, arguments.steps)}, {"dense Adam": "avg_train_vs_dense"}
-    if arguments.mega_batch > 1:
-        # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
-        steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
-        name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
-        contestants[name] = partial(ours, steps, arguments.mega_batch)
+    contestants = {"row-wise Adam": partial(ours, arguments.steps)}
     contestants["dense Adam"] = partial(ours, arguments.slow_steps, dense=True)
+    keys = {"dense Adam": "avg_train_vs_dense"}
     # It is timed in one process.
     if process_count() == 1 and bench.installed("sentence_transformers"):
         peer = partial(train_sentence_transformers, arguments, common, tokenizer, texts)
