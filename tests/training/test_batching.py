@@ -27,6 +27,7 @@ def loader_of(pairs, processes, rank):
 def test_every_pair_comes_exactly_once_an_epoch(lengths, size, epoch):
     sampler = LengthBatches(np.array(lengths), size, seed=0)
     sampler.set_epoch(epoch)
+    assert {number for batch in sampler for number, _ in batch} == {epoch}
     found = [[row for _, row in batch] for batch in sampler]
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     assert len(found) == len(sampler)
