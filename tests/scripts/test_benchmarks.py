@@ -7,7 +7,7 @@ import sys
 
 import datasets
 import pytest
-from small_runs import write, write_sts
+from small_runs import table_cells, write, write_sts
 from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
@@ -61,10 +61,9 @@ def test_contestants_take_turns_of_which_the_first_does_not_count_and_ratios_are
         return turns.compare("pairs/s", contestants, 3, **how)
 
     assert compared(keys={"peer": "x", "other": "x"}) == {"x": 4.0} and log == list(rates) * 4
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["pairs/s", "median", "min", "max", "first/this"]
-    assert lines[2] == ["ours", "2,000", "1,000", "3,000", "1.00"]
-    assert lines[3] == ["peer", "500", "400", "600", "4.00"]
+    head, ours, peer, _ = table_cells(capsys.readouterr().out)
+    assert head == ["pairs/s", "median", "min", "max", "first/this"]
+    assert ours == ["ours", "2,000", "1,000", "3,000", "1.00"] and peer == ["peer", "500", "400", "600", "4.00"]
     assert compared(keys={"ours": "a", "peer": "b"}, to_last=True) == {"a": 8.0, "b": 2.0}
 
 
