@@ -5,8 +5,8 @@
 DATA is a folder with the transfer tasks of SentEval. TREC has a test part. The remaining tasks are divided into
 stratified folds, which are the same for every classifier; few rows are tested on a tenth that is held out. The table
 has the accuracy in per cent of TF-IDF with the logistic regression of scikit-learn, of `train-supervised` with a
-frozen and a fine-tuned encoder, and how far fine-tuning is above TF-IDF. Standard errors are over folds or draws; for
-a difference on a test part, over its rows.
+frozen and a fine-tuned encoder, and with --model2vec of model2vec's own classifier, and how far fine-tuning is above
+TF-IDF. Standard errors are over folds or draws; for a difference on a test part, over its rows.
 """
 
 from __future__ import annotations
@@ -75,6 +75,14 @@ def predict_ours(model: str, **options: Any) -> Callable[[Rows, Sequence[str]], 
     return predict
 
 
+def predict_model2vec(train: Rows, texts: Sequence[str]) -> Sequence[str]:
+    """Classify by the classifier of model2vec on its model potion-base-8M, which must be in the cache."""
+    from model2vec.train import StaticModelForClassification
+
+    classifier = StaticModelForClassification.from_pretrained(model_name="minishlab/potion-base-8M")
+    return classifier.fit(*train).predict(list(texts)).tolist()
+
+
 def format_mean(values: Sequence[float]) -> str:
     """Format a mean in per cent with its standard error, which a single value does not have."""
     error = f" ± {100 * np.std(values, ddof=1) / len(values) ** 0.5:.1f}" if len(values) > 1 else ""
@@ -89,11 +97,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--few-seeds", type=int, default=3)
+    parser.add_argument("--model2vec", action="store_true")
     options = parser.parse_args(arguments)
     methods = {
         "TF-IDF": predict_tfidf,
         "frozen": predict_ours(options.model, freeze_encoder=True),
         "fine-tuned": predict_ours(options.model),
+        **({"model2vec": predict_model2vec} if options.model2vec else {}),
     }
     rows = []
     for name in options.tasks:
