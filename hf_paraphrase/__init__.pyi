@@ -357,6 +357,7 @@ def distill(
     multilingual_text: _Input | Sequence[_Input] = ...,
     bitext: _Input | Sequence[_Input] = ...,
     teacher_lang: str = "en",
+    center_teachers: bool = False,
     language_exponent: float = 1.0,
     teacher_vectors: _Path | None = None,
     teacher_precision: str = "auto",

@@ -185,18 +185,6 @@ def load_script(monkeypatch):
     return load
 
 
-@pytest.fixture
-def run_script(load_script, monkeypatch):
-    """Run the `main` of a file of `scripts/` with words of a command line, in this process, and return its result."""
-
-    def run(name, *words):
-        module = load_script(name)
-        monkeypatch.setattr(sys, "argv", [name, *map(str, words)])
-        return module.main()
-
-    return run
-
-
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     """Makes the folder of a model of transformers' own types when it is first asked for."""

@@ -39,16 +39,8 @@ def peak_bytes(work):
 
 
 def bytes_a_row(peak_of, folder, few=500, many=2_500):
-    """Return the bytes per further row.
-
-    Args:
-        peak_of: Takes a folder of pairs and returns the peak of the work on it.
-        folder: Where the pairs are written.
-        few: The rows of a small folder.
-        many: The rows of a large one.
-    """
-    peaks = []
-    for name, rows in (("first", few), ("few", few), ("many", many)):
-        # The first run includes imports.
-        peaks.append(peak_of(long_pairs(folder / name, rows)))
-    return (peaks[2] - peaks[1]) / (many - few)
+    """Return the bytes per further row; `peak_of` takes a folder of pairs and returns the peak of the work on it."""
+    # The first run includes imports.
+    sizes = {"first": few, "few": few, "many": many}
+    _, small, large = (peak_of(long_pairs(folder / name, rows)) for name, rows in sizes.items())
+    return (large - small) / (many - few)

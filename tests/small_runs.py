@@ -109,6 +109,12 @@ def tree(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
 
 
+def table_cells(text):
+    """Return the cells of the Markdown tables in a text, a list per line without the rule below the head."""
+    lines = (line for line in text.splitlines() if line.startswith("|") and "---" not in line)
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
 def record(folder):
     return json.loads((folder / "provenance.json").read_text())
 

@@ -1,4 +1,4 @@
-"""Inputs that are copied to files first: pipes, Python objects and datasets on the Hub."""
+"""Inputs that are copied to files first: pipes and Python objects."""
 
 from __future__ import annotations
 
@@ -137,59 +137,6 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, 
     hf_paraphrase.encode(model=encoder, input=TEXTS, columns=["sentence1"], output=tmp_path / "embedded")
     embedded = load_dataset(str(tmp_path / "embedded"), split="train")
     np.testing.assert_allclose(embedded["sentence1_embedding"][3], encoder.encode(TEXTS[3]["sentence1"]), atol=1e-6)
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An empty cache of the Hub's client, without the Hub."""
-    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "cache"
-
-
-def cached_dataset(cache, repo_id, **subsets):
-    """Puts a dataset into the cache as if it had been fetched."""
-    repository = cache / f"datasets--{repo_id.replace('/', '--')}"
-    (repository / "refs").mkdir(parents=True)
-    commit = "a1" * 20
-    (repository / "refs" / "main").write_text(commit)
-    folder = repository / "snapshots" / commit
-    folder.mkdir(parents=True)
-    configs = [{"config_name": name, "data_files": f"{name}.jsonl"} for name in subsets]
-    (folder / "README.md").write_text(f"---\nconfigs: {json.dumps(configs)}\n---\n")
-    for name, rows in subsets.items():
-        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-
-
-HUB_ROWS = [
-    {"anchor": f"the dog {n} barks", "positive": f"a hound {n} barked", "score": float(n % 3)} for n in range(12)
-]
-
-
-def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
-    cached_dataset(cache, "owner/pairs", default=HUB_ROWS)
-    assert DataFolder("owner/pairs").table(columns=["sentence2"])["sentence2"][3].as_py() == "a hound 3 barked"
-    encoder = train_encoder(pairs="owner/pairs", dev_data="owner/pairs", output="model", epochs=1)
-    assert encoder.encode(["the dog"]).any()
-    record = read_provenance("model")
-    assert [(item["name"], item["datasets"]) for item in record["inputs"]] == [("owner/pairs", ["owner/pairs"])]
-    assert record["settings"]["pairs"] == record["settings"]["dev_data"] == "owner/pairs"
-    assert "datasets:\n- owner/pairs\n" in Path("model/README.md").read_text()
-
-
-def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cache):
-    cached_dataset(cache, "owner/pairs", first=HUB_ROWS, second=HUB_ROWS[:5])
-    assert [DataFolder(f"owner/pairs/{subset}").count() for subset in ("first", "second")] == [12, 5]
-    Path("owner/pairs").mkdir(parents=True)
-    Dataset.from_list(HUB_ROWS[:2]).to_parquet("owner/pairs/train.parquet")
-    assert DataFolder("owner/pairs").count() == 2
-
-
-def test_a_name_on_the_hub_without_a_network_is_one_line(cache, capsys):
-    assert main(["score", "--pairs", "owner/missing", "--output", "made"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "error: owner/missing: no such file or data folder" in line and "the network" in line
 
 
 def test_every_verb_with_pairs_or_sentences_takes_datasets_on_the_hub():

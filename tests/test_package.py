@@ -170,8 +170,6 @@ def test_a_missing_package_names_the_extra_that_brings_it():
         name = refused.message.split()[2]
         assert name in re.findall(r"^[\w-]+", setup["options.extras_require"][extra], re.MULTILINE), module
         assert refused.remedy == f'pip install "hf-paraphrase[{extra}]"'
-    refused = errors.error_of_the_system(ModuleNotFoundError("No module named 'sklearn'", name="sklearn.svm"))
-    assert str(refused) == str(errors.missing_package("sklearn"))
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

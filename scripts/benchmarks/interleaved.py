@@ -24,7 +24,6 @@ import torch
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, UsageError
-from hf_paraphrase.messages import is_main_process
 from hf_paraphrase.tables import format_table
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
@@ -150,6 +149,5 @@ def compare(
 
 
 def write(line: str) -> None:
-    """Write a line of the report to standard output, once for all processes."""
-    if is_main_process():
-        print(line, flush=True)
+    """Write a line of the report to standard output."""
+    print(line, flush=True)

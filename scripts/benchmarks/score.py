@@ -12,13 +12,13 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.filtering.measuring import add_measures
+from hf_paraphrase.text.ngrams import word_ngrams
 from hf_paraphrase.text.words import separate_letters, tokenize
 from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
@@ -62,7 +62,7 @@ def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
         one, two = tokenize(first), tokenize(second)
         row = [float(len(two)), float(len(one)), len(two) / len(one) if one else float("nan")]
         for order in (1, 2, 3):
-            grams1, grams2 = grams_of(one, order), grams_of(two, order)
+            grams1, grams2 = word_ngrams(one, order), word_ngrams(two, order)
             shorter, longer = (grams1, grams2) if len(grams1) <= len(grams2) else (grams2, grams1)
             present = set(longer)
             row.append(sum(gram in present for gram in shorter) / len(shorter) if shorter else 0.0)
@@ -72,16 +72,11 @@ def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
         for tokens in (two, one):
             for grams in (
                 [token for token in tokens if len(token) >= 3 or separate_letters(token) != token],
-                grams_of(tokens, 3),
+                word_ngrams(tokens, 3),
             ):
                 row.append(1 - len(set(grams)) / len(grams) if grams else 0.0)
         rows.append(row)
     return rows
-
-
-def grams_of(tokens: list[str], order: int) -> list[Any]:
-    """List the n-grams of one order."""
-    return list(zip(*(tokens[place:] for place in range(order)), strict=False))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 All train on the same pairs with the same vocabulary, dimension and batch size. A turn is a run of the Trainer from its
 start. Its rate covers the steps after the first tenth, without start-up and final checkpoint. sentence-transformers
 trains a `StaticEmbedding` with `MultipleNegativesRankingLoss`, which costs as much as our loss with the hardest
-negative: all cosines of a batch. Started by `torchrun --nproc-per-node 2`, our contestants train in two processes with
-a joint batch twice as large, and a rate covers both processes, by the clock of the first.
+negative: all cosines of a batch.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configurations import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.training.devices import AcceleratorSettings
@@ -38,7 +36,6 @@ FLAGS = {
     "vocabulary": (61_000, "word vectors; unused words fill it up"),
     "dimension": (256, "components of a vector"),
     "batch": (100, "pairs in a mini-batch"),
-    "mega-batch": (20, "mini-batches in a mega-batch; 1 = not timed"),
     "steps": (600, "updates in a turn of row-wise training"),
     "slow-steps": (60, "updates in a turn of the others"),
 }
@@ -94,34 +91,28 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     write_split(folder / "pairs", "train", [texts], PAIRS)
     tokenizer = bench.words_tokenizer(english, arguments.vocabulary)
     pairs = encode_pairs(folder / "pairs", tokenizer)
-    bench.write(f"{len(pairs.tokens) / len(pairs.keys):.1f} tokens per sentence, {process_count()} processes")
+    bench.write(f"{len(pairs.tokens) / len(pairs.keys):.1f} tokens per sentence")
     # A checkpoint between two updates would count.
     common: dict[str, Any] = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True}
     common |= {"output_dir": str(folder / "training"), "per_device_train_batch_size": arguments.batch}
 
-    def ours(steps: int, mega_batch: int = 1, *, dense: bool = False) -> float:
+    def ours(steps: int, *, dense: bool = False) -> float:
         """Train with this package and return pairs per second."""
         torch.manual_seed(0)
         model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
         settings = AcceleratorSettings(device="cpu").trainer_arguments(
             EncoderTrainingArguments,
-            mega_batch_size=mega_batch,
             dense_optimizer=dense,
             max_steps=steps,
             **common,
         )
         trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-        return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
+        return pairs_per_second(trainer, arguments.batch, arguments.clock)
 
-    contestants, keys = {"row-wise Adam": partial(ours, arguments.steps)}, {"dense Adam": "avg_train_vs_dense"}
-    if arguments.mega_batch > 1:
-        # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
-        steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
-        name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
-        contestants[name] = partial(ours, steps, arguments.mega_batch)
+    contestants = {"row-wise Adam": partial(ours, arguments.steps)}
     contestants["dense Adam"] = partial(ours, arguments.slow_steps, dense=True)
-    # It is timed in one process.
-    if process_count() == 1 and bench.installed("sentence_transformers"):
+    keys = {"dense Adam": "avg_train_vs_dense"}
+    if bench.installed("sentence_transformers"):
         peer = partial(train_sentence_transformers, arguments, common, tokenizer, texts)
         contestants["sentence-transformers"] = peer
         keys["sentence-transformers"] = "avg_train_vs_sentence_transformers"

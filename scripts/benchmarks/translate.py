@@ -1,4 +1,4 @@
-"""Time beam search and training of RNNsearch against JoeyNMT, or translation by a transformer, in one run.
+"""Time beam search and training of RNNsearch against JoeyNMT, in one run.
 
 JoeyNMT needs its own environment: it runs in the interpreter `--joeynmt-python`, as a worker that is idle during the
 turns of others. Its model has no maxout layer and one more attention step; sizes, batches, random weights and the
@@ -6,11 +6,6 @@ number of threads are the same.
 
 In the search no hypothesis may end before the last step, so all do the same number of hypothesis-steps (sentences *
 beams * steps). `rescored`: the final lists of a search in bf16 get scores in fp32. Only we search over candidates.
-
-`--transformer` times a Marian model of 6 + 6 layers with random weights instead. Our translator sorts sentences by
-length, uses bf16 if the processor supports it and scores its results. The peer is the usual loop around `generate`,
-with batches in the order of the file. Every translation is as long as the longest source of its batch, so the rate
-counts tokens of the sources.
 """
 
 from __future__ import annotations
@@ -26,17 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import MarianConfig, MarianMTModel
 
 from hf_paraphrase.models.configurations import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.models.stepwise_decoder import StepwiseDecoder
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.forced_decoding import prefix_tree_scores
-from hf_paraphrase.translation.search_settings import BeamSearchConfig
-from hf_paraphrase.translation.translator import Translator
 from interleaved import CLOCK, ROUNDS, Contestants, compare, rate, run_benchmark, write
 
 END = 2
@@ -57,7 +47,6 @@ FLAGS = {
     "train-batch": (80, "pairs in a mini-batch"),
     "train-length": (12, "units of a training sentence"),
     "updates": (3, "updates in a turn"),
-    "transformer": (0, "sentences of 4 to 40 units for a transformer, which alone is then timed"),
 }
 Peer = Callable[..., Contestants]
 """Make the contestant that does `count` things by an order; no contestant without JoeyNMT."""
@@ -65,8 +54,6 @@ Peer = Callable[..., Contestants]
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measure everything and return the ratios."""
-    if arguments.transformer:
-        return measure_transformer(arguments)
     if arguments.joeynmt_python is None:
         write("JoeyNMT is left out: --joeynmt-python is not given")
         measure_all(arguments, lambda count, **order: {})
@@ -184,45 +171,6 @@ def measure_training(arguments: argparse.Namespace, hidden: int, joeynmt: Peer) 
     contestants = {**ours, **joeynmt(arguments.updates * batch * length, do="train", **order)}
     unit = f"training, hidden {hidden}, target tokens/s"
     return compare(unit, contestants, arguments.rounds, keys, to_last=True)
-
-
-def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
-    """Time both ways of translating with a transformer and return the ratio."""
-    words = [f"w{unit}" for unit in range(arguments.vocabulary - 3)]
-    tokenizer = build_word_level_tokenizer(words)
-    tokenizer.add_special_tokens({"eos_token": "</s>"})
-    model = marian_model(arguments, tokenizer)
-    lengths = torch.randint(4, 41, (arguments.transformer,)).tolist()
-    texts = [" ".join(words[unit] for unit in torch.randint(len(words), (length,))) for length in lengths]
-    bf16 = is_bf16("auto", "cpu")
-    translator = Translator(model, tokenizer, BeamSearchConfig(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
-
-    def loop() -> None:
-        for start in range(0, len(texts), arguments.batch):
-            batch = tokenizer(texts[start : start + arguments.batch], return_tensors="pt", padding=True)
-            longest = batch["input_ids"].shape[1]
-            found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
-            tokenizer.batch_decode(found, skip_special_tokens=True)
-
-    theirs = f"generate, fp32, batches of {arguments.batch}"
-    ours = f"ours, {'bf16' if bf16 else 'fp32'}"
-    ways: dict[str, Callable[[], Any]] = {ours: partial(translator.nbest_lists, texts), theirs: loop}
-    contestants = {name: partial(rate, sum(lengths), work, arguments.clock) for name, work in ways.items()}
-    return compare("units/s", contestants, arguments.rounds, {theirs: "transformer_vs_generate"})
-
-
-def marian_model(arguments: argparse.Namespace, tokenizer: Any) -> Any:
-    """Make a model of random weights whose translations never end by themselves."""
-    torch.manual_seed(0)
-    sizes: dict[str, Any] = {"d_model": arguments.hidden, "vocab_size": len(tokenizer)}
-    for side in ("encoder", "decoder"):
-        sizes |= {f"{side}_layers": 6, f"{side}_ffn_dim": 4 * arguments.hidden}
-        sizes[f"{side}_attention_heads"] = 8
-    units = {f"{name}_token_id": tokenizer.pad_token_id for name in ("pad", "decoder_start")}
-    units |= {"eos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
-    model = MarianMTModel(MarianConfig(**sizes, **units)).eval()
-    model.final_logits_bias[0, tokenizer.eos_token_id] = -1e4
-    return model
 
 
 if __name__ == "__main__":

@@ -270,14 +270,11 @@ def test_a_later_row_in_another_language_is_refused_like_the_first_one(tmp_path)
     check_languages("nmt", model, rows, 3)
     with pytest.raises(InputError, match="the source has rows in de, but the model nmt translates fr"):
         check_languages("nmt", model, rows)
+    undefined = pa.array([None], pa.string())
+    first = write(tmp_path / "und", source=["a"], target=["a"], source_lang=undefined, target_lang=["en"])
     other = write(tmp_path / "other", source=["a"], target=["a"], source_lang=["fr"], target_lang=["de"])
     with pytest.raises(InputError, match="this bitext is fr→de, but the first one is und→en"):
-        languages_of([open_bitext(write_undefined(tmp_path / "und"), "train"), open_bitext(str(other), "train")])
-
-
-def write_undefined(folder):
-    undefined = pa.array([None], pa.string())
-    return str(write(folder, source=["a"], target=["a"], source_lang=undefined, target_lang=["en"]))
+        languages_of([open_bitext(str(folder), "train") for folder in (first, other)])
 
 
 def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(

@@ -56,6 +56,8 @@ REQUESTS = {
     f"expand {TEXT} --wordnet . --output out": "WordNet lacks index.noun",
     "mine --source a.txt.gz --target b.txt.gz --encoder {avg} --tune-on dev --output out": "both are `.txt.gz`",
     f"{TUNE} --pairs {{pairs}} --keep length>700": "the grid selects nothing",
+    f"{TUNE} --pairs {{pairs}} --keep length>0 --seeds 0 1 0": "--seeds names a seed twice",
+    "mine --source a.txt.gz --target a.txt.gz --encoder {avg} --output out": "--source and --target are the same file",
     f"{TUNE} --pairs toy=a toy=b": "--pairs `toy=b` needs a folder and a unique name (give NAME=DIR)",
     "prepare comparable --bitext {bitext} --sentences 9999 --output out": "groups of translations, and 94 are left",
     # Engines and parts.
@@ -74,6 +76,7 @@ REQUESTS = {
     "search --corpus blank --output out --add blank": "--add is for --index",
     "search --corpus blank --output out --snippets": "--hybrid, --reranker, --snippets, --prompt are for queries",
     "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
+    "search --index {index} --remove-id 1": "the index has no column 'id'",
     # Training.
     "quickstart --num-beams 3 --output out": "--num-beams must be at least 4, not 3",
     "train-tokenizer --output out": "no text",

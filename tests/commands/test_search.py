@@ -156,12 +156,6 @@ def test_a_change_of_which_a_part_cannot_be_done_removes_nothing(model, tmp_path
     assert "2 sentences were removed" in capfd.readouterr().err and sentences_of(tmp_path / "i") == ["w3"]
 
 
-def test_ids_to_remove_need_a_column_of_ids(index, tmp_path, capfd):
-    shutil.copytree(index, tmp_path / "i")
-    assert run("search", "--index", tmp_path / "i", "--remove-id", "1") == 2
-    assert "the index has no column 'id'" in capfd.readouterr().err
-
-
 def test_the_counts_of_an_addition_are_those_of_the_added_file(model, tmp_path, capfd):
     write(tmp_path / "data", id=[7, 7, 7, 8, 8], sentence=["w1", "w2", "w3", "w4", "w4"])
     assert run("search", "--model", model, "--corpus", tmp_path / "data", "--output", tmp_path / "i") == 0
@@ -230,7 +224,7 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
     assert len(DataFolder(tmp_path / "best").table()) == 1 and "the best 1 are kept" in capsys.readouterr().err
 
 
-# ----- bad input
+# ----- from Python, and prompts
 
 
 def test_from_python_it_gives_the_neighbours_as_they_are_found_also_in_a_corpus_without_an_index(

@@ -11,7 +11,7 @@ import pytest
 from documented_blocks import blocks
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
-from small_runs import lettered, number_pairs, write, write_bitext
+from small_runs import lettered, number_pairs, record, write, write_bitext
 from tiny_teachers import write_teacher
 from transformers import AutoModel, AutoTokenizer
 
@@ -51,17 +51,17 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     assert "untrained: dev score" in captured.err and "1 pairs with an empty sentence left out" in captured.err
     assert "kept: epoch " in captured.err and "SentenceEncoder.from_pretrained" in captured.err
 
-    record = json.loads((output / "provenance.json").read_text())
-    scores = record["results"]["dev_scores"]
+    made = record(output)
+    scores = made["results"]["dev_scores"]
     assert [entry["epoch"] for entry in scores] == [0, 1, 2, 3]
-    assert record["results"]["dev_best"] == max(entry["dev_mean"] for entry in scores[1:]) > scores[0]["dev_mean"] + 5
-    assert record["results"]["pairs"] == 120 and record["settings"]["margin"] == 0.4 and record["seed"] == 1
+    assert made["results"]["dev_best"] == max(entry["dev_mean"] for entry in scores[1:]) > scores[0]["dev_mean"] + 5
+    assert made["results"]["pairs"] == 120 and made["settings"]["margin"] == 0.4 and made["seed"] == 1
 
     encoder = SentenceEncoder.from_pretrained(output)
     ids = AutoTokenizer.from_pretrained(output)(["a1 a2 zzz"], return_tensors="pt")
     vector = AutoModel.from_pretrained(output)(**ids).pooler_output.detach().numpy()
     np.testing.assert_allclose(vector[0], encoder.encode("a1 a2 zzz"), atol=1e-6)
-    assert f"{record['results']['dev_best']:.2f} (kept)" in (output / "README.md").read_text()
+    assert f"{made['results']['dev_best']:.2f} (kept)" in (output / "README.md").read_text()
     model_type = {"trigram": "avg", "word-trigram": "concatenation"}.get(kind[0], kind[0])
     assert {f"modeling_{model_type}.py", "modules.json"} <= {path.name for path in output.iterdir()}
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
@@ -79,7 +79,7 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
     lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
     for word in ("a3", "b7", "elsewhere"):
         np.testing.assert_allclose(embeddings[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
-    results = json.loads((output / "provenance.json").read_text())["results"]
+    results = record(output)["results"]
     assert results["steps"] == 0 and results["dev_best"] is None and np.isfinite(results["dev_untrained"])
     card = (output / "README.md").read_text()
     assert "| training | none: 0 epochs |" in card and "margin loss" not in card
@@ -91,9 +91,9 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     folder = write(tmp_path / "pairs", **sides, label=[1] * 60 + [0] * 60)
     flags = (*FAST, "--dev-data", dev, "--loss", "contrastive", "--epochs", 6)
     assert run(folder, tmp_path / "m", *flags) == 0
-    record = json.loads((tmp_path / "m" / "provenance.json").read_text())
-    assert record["results"]["pairs"] == 120 and record["settings"]["margin"] == 0.5
-    assert record["results"]["dev_best"] > record["results"]["dev_untrained"] + 5
+    made = record(tmp_path / "m")
+    assert made["results"]["pairs"] == 120 and made["settings"]["margin"] == 0.5
+    assert made["results"]["dev_best"] > made["results"]["dev_untrained"] + 5
     card = (tmp_path / "m" / "README.md").read_text()
     assert "contrastive margin loss on labelled pairs (Sjöblom" in card and "| negatives |" not in card
     assert run(folder, tmp_path / "margin", *FAST) == 0
@@ -106,10 +106,10 @@ def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrie
     hf_paraphrase.train_tokenizer(**bpe)
     words = [*FAST, "--tokenizer", tmp_path / "bpe", "--negatives-from", "opposite", "--dev-data"]
     assert run(folder, tmp_path / "joint", *words, folder) == 0
-    record = json.loads((tmp_path / "joint" / "provenance.json").read_text())
-    scores = record["results"]["dev_scores"]
+    made = record(tmp_path / "joint")
+    scores = made["results"]["dev_scores"]
     assert {"source_to_target", "target_to_source"} <= set(scores[0])
-    assert record["results"]["dev_best"] > record["results"]["dev_untrained"]
+    assert made["results"]["dev_best"] > made["results"]["dev_untrained"]
     card = (tmp_path / "joint" / "README.md").read_text()
     assert "the pairs are sentences and their translations" in card and "Finding translations" in card
     assert "precision at 1 (%" in card and "Pearson" not in card
@@ -131,9 +131,9 @@ def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(artefacts,
     assert load_file(output / "model.safetensors")["embeddings"].dtype == np.float32
     config, first = (json.loads((folder / "config.json").read_text()) for folder in (output, start))
     assert config == first or kind == "int8"
-    record = json.loads((output / "provenance.json").read_text())
-    assert record["settings"]["model_type"] == {"int8": "avg"}.get(kind, kind.replace("_", "-"))
-    assert fingerprint(start) in [item["sha256"] for item in record["inputs"]]
+    made = record(output)
+    assert made["settings"]["model_type"] == {"int8": "avg"}.get(kind, kind.replace("_", "-"))
+    assert fingerprint(start) in [item["sha256"] for item in made["inputs"]]
     card = (output / "README.md").read_text()
     assert f"| initial model | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
 
@@ -178,8 +178,8 @@ def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, t
     left, values, _ = np.linalg.svd(encoded - encoded.mean(0), full_matrices=False)
     expected = np.abs(left * values)[:, :5]
     np.testing.assert_allclose(np.abs([rows[word] for word in words]), expected, atol=1e-4)
-    record = json.loads((tmp_path / "m" / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]][1:] == ["words", teacher.name]
+    made = record(tmp_path / "m")
+    assert [item["name"] for item in made["inputs"]][1:] == ["words", teacher.name]
     assert f"{teacher.name} (24 of 24 words" in (tmp_path / "m" / "README.md").read_text()
 
 

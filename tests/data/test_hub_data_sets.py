@@ -146,6 +146,22 @@ def test_a_data_set_keeps_its_sentences_out_of_another_one(hub, tmp_path):
     assert len((tmp_path / "list.txt").read_text().splitlines()) == 1 + 4
 
 
+def test_an_encoder_is_trained_on_a_data_set_and_a_local_folder_of_its_name_comes_first(hub, tmp_path):
+    rows = [{"anchor": f"dog {row}", "positive": f"hound {row}", "score": float(row % 3)} for row in range(12)]
+    build(hub.folder / "org" / "graded", [(".gitattributes", ""), ("train.jsonl", "\n".join(map(json.dumps, rows)))])
+    line = "train-encoder --pairs org/graded --dev-data org/graded --epochs 1 --output model"
+    ((code, message),) = commands(hub, tmp_path, line)
+    assert code == 0, message
+    record = read_provenance(tmp_path / "model")
+    assert [(read["name"], read["datasets"]) for read in record["inputs"]] == [("org/graded", ["org/graded"])]
+    assert record["results"]["pairs"] == 12 and len(record["results"]["dev_scores"]) == 2
+    assert "datasets:\n- org/graded\n" in (tmp_path / "model/README.md").read_text()
+    (tmp_path / "org").mkdir()
+    build(tmp_path / "org" / "graded", [("train.jsonl", "\n".join(map(json.dumps, rows[:5])))])
+    assert commands(hub, tmp_path, "filter --pairs org/graded --output filtered")[0][0] == 0
+    assert DataFolder(tmp_path / "filtered").count() == 5
+
+
 def test_what_cannot_be_read_is_one_line_that_names_what_exists(hub, tmp_path):
     for name in ("gated", "closed", "unknown"):
         add(hub.folder, f"org/{name}")

@@ -18,7 +18,7 @@ from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_mea
 from hf_paraphrase.text.words import tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
-WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", ".", ""]
+WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", "猫狗", "狗", "नमस्ते", ".", ""]
 SENTENCE = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
 PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE, SENTENCE), max_size=12)
 
@@ -54,14 +54,18 @@ def naive_bleu(reference, hypothesis):
     return min(1.0, math.exp(1 - (len(reference) + 1) / len(hypothesis))) * product**0.25
 
 
+def words_of(text):
+    """Return the tokens of three characters or more, and the letters of a script without spaces."""
+    return [token for token in tokenize(text) if len(token) >= 3 or token in "猫狗"]
+
+
 def naive_repetition(text, order):
-    tokens = tokenize(text)
-    kept = [token for token in tokens if len(token) >= 3] if order == 1 else grams(tokens, order)
+    kept = words_of(text) if order == 1 else grams(tokenize(text), order)
     return sum(gram in kept[:place] for place, gram in enumerate(kept)) / len(kept) if kept else 0.0
 
 
 def naive_copy_rate(translation, other):
-    words = [token for token in tokenize(translation) if len(token) >= 3]
+    words = words_of(translation)
     return sum(word in tokenize(other) for word in words) / len(words) if words else math.nan
 
 

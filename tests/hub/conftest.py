@@ -37,11 +37,9 @@ def model_folder(tmp_path):
     """A folder as `train-encoder` leaves it, with two files of weights."""
     folder = tmp_path / "avg"
     folder.mkdir()
-    for index in (1, 2):
-        save_file(
-            {f"part{index}": np.full((300, 50), index, np.float32)}, folder / f"model-0000{index}-of-00002.safetensors"
-        )
     names = {f"part{index}": f"model-0000{index}-of-00002.safetensors" for index in (1, 2)}
+    for part, name in names.items():
+        save_file({part: np.zeros((300, 50), np.float32)}, folder / name)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
     (folder / "config.json").write_text('{"model_type": "avg"}')
     (folder / "tokenizer.json").write_text("{}")
@@ -54,10 +52,8 @@ def model_folder(tmp_path):
 def data_folder(tmp_path):
     """A folder as `prepare pairs` leaves it, in two shards; its card names a licence."""
     folder = tmp_path / "pairs"
-    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string())])
-    rows = [{"sentence1": f"one {index}", "sentence2": f"two {index}"} for index in range(6)]
-    batches = [pa.Table.from_pylist(rows[start : start + 3], schema=schema) for start in (0, 3)]
-    write_split(folder, "train", batches, schema, rows_per_shard=3)
+    table = pa.table({f"sentence{side}": [f"{side} {row}" for row in range(6)] for side in (1, 2)})
+    write_split(folder, "train", table.to_batches(max_chunksize=3), table.schema, rows_per_shard=3)
     (folder / "README.md").write_text(
         "---\nlicense: cc-by-2.0\nconfigs:\n- config_name: default\n  default: true\n  data_files:\n"
         "  - split: train\n    path: data/train-*\n---\n\n# pairs\n"

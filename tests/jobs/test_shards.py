@@ -11,8 +11,8 @@ from small_runs import tree, write_pairs
 from hf_paraphrase.data.batch_function import BatchFunction, no_progress
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.measuring import PairScorer, add_measures
-from hf_paraphrase.jobs.shards import ShardJob, cut, reports, run_shards
+from hf_paraphrase.filtering.measuring import PairScorer
+from hf_paraphrase.jobs.shards import ShardJob, cut, run_shards
 
 NAMES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 
@@ -30,17 +30,6 @@ def job_of(pairs, batch_size=16):
 def plan(pairs, size=None):
     folder = DataFolder(pairs)
     return [shard for split in folder.splits for shard in cut(split, folder.count(split), size)]
-
-
-def test_shards_hold_the_rows_in_order_with_the_measures_of_a_single_pass(pairs, tmp_path):
-    output = tmp_path / "out"
-    shards = plan(pairs, 30)
-    assert [shard.split for shard in shards] == ["train"] * 7 + ["test"]
-    assert list(run_shards(job_of(pairs), shards, output)) == shards
-    assert all(shard.is_finished(output) for shard in shards) and list(reports(shards, output)) == [{}] * 8
-    expected = add_measures(DataFolder(pairs).table(), NAMES)
-    assert repr(DataFolder(output).table().to_pydict()) == repr(expected.to_pydict())
-    assert DataFolder(output).table("test").schema == DataFolder(output).table().schema
 
 
 def test_two_processes_write_the_same_bytes_as_one(pairs, tmp_path):

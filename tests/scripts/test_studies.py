@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from small_runs import write, write_sts
+from small_runs import table_cells, write, write_sts
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import recipe_and_flags
@@ -55,6 +55,9 @@ DESIGN = {
     },
 }
 
+STEPS_ONLY = {"tables": {}, "results": {}, "measured": {}, "models": {}, "data": {}}
+"""What a design of steps alone leaves empty."""
+
 
 def parsed(words):
     """Reads the words of a call as the command would."""
@@ -94,14 +97,10 @@ def study(data, tmp_path, load_script, monkeypatch, capsys):
     return run
 
 
-def cells(text):
-    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines() if line]
-
-
 def test_cells_are_trained_once_measured_and_judged(study, tmp_path):
     code, out, err = study()
     assert code == 0, err
-    rows = {row[0]: row[1:] for row in cells((tmp_path / "out/one.md").read_text())}
+    rows = {row[0]: row[1:] for row in table_cells((tmp_path / "out/one.md").read_text())}
     assert [rows[name][0] for name in ("dense: all", "avg: 20")] == ["3"] * 2
     assert all("holds" in cell or "tell" in cell or "not" in cell for cell in rows["dense is the same"])
     assert rows["the cosine grows"][:4] == ["–"] * 4 and rows["the cosine grows"][4].startswith(("+", "-"))
@@ -122,10 +121,9 @@ def test_cells_are_trained_once_measured_and_judged(study, tmp_path):
 
 def test_a_step_is_made_again_if_its_command_its_input_or_the_code_changed(study, tmp_path, monkeypatch):
     made = {"list.txt": "! echo $SAID >$OUT", "copy.txt": "! cat list.txt >$OUT"}
-    quiet = {"tables": {}, "results": {}, "measured": {}, "models": {}, "data": {}}
 
     def again(*words, steps=made):
-        code, _, err = study(*words, steps=steps, **quiet)
+        code, _, err = study(*words, steps=steps, **STEPS_ONLY)
         return code, [line.split(": ", 1)[1] for line in err.splitlines() if line.startswith("made again")]
 
     monkeypatch.setenv("SAID", "dogs")
@@ -144,9 +142,8 @@ def test_a_step_is_made_again_if_its_command_its_input_or_the_code_changed(study
 
 def test_a_word_of_a_command_that_is_also_the_folder_of_the_output_is_no_input(study):
     steps = {f"list/{name}": f"! echo list {name} >$OUT" for name in ("one", "two")}
-    quiet = {"tables": {}, "results": {}, "measured": {}, "models": {}, "data": {}}
-    assert study(steps=steps, **quiet)[0] == 0
-    assert "made again" not in study(steps=steps, **quiet)[2]
+    assert study(steps=steps, **STEPS_ONLY)[0] == 0
+    assert "made again" not in study(steps=steps, **STEPS_ONLY)[2]
 
 
 @pytest.mark.parametrize("step", ["filter --pairs nowhere", "! false | touch $OUT"])

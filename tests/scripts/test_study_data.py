@@ -260,7 +260,7 @@ def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a
 
 
 def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_recall_on(
-    run_script, load_script, tmp_path
+    load_script, monkeypatch, tmp_path
 ):
     for seed in range(2):
         for group in ("random_pairs", "candidates"):
@@ -269,9 +269,11 @@ def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_rec
             for name in ("random", "zero", "remove", "hard"):
                 points = "threshold\tprecision\trecall\n0.9\t0.8\t0.1\n0.5\t0.5\t0.5\n0.1\t0.6\t0.7\n"
                 (folder / f"{name}.tsv").write_text(points)
-    run_script("studies/study_tables", "--curves", tmp_path, "--output", tmp_path / "curves.png")
+    script = load_script("studies/study_tables")
+    monkeypatch.setattr("sys.argv", ["tables", "--curves", str(tmp_path), "--output", str(tmp_path / "curves.png")])
+    script.main()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    found = load_script("studies/study_tables").precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
+    found = script.precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
     assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])
 
 

@@ -27,20 +27,24 @@ def loader_of(pairs, processes, rank):
 def test_every_pair_comes_exactly_once_an_epoch(lengths, size, epoch):
     sampler = LengthBatches(np.array(lengths), size, seed=0)
     sampler.set_epoch(epoch)
+    assert {number for batch in sampler for number, _ in batch} == {epoch}
     found = [[row for _, row in batch] for batch in sampler]
     assert sorted(index for batch in found for index in batch) == list(range(len(lengths)))
     assert len(found) == len(sampler)
     assert all(1 <= len(batch) <= size for batch in found)
 
 
-def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
+def test_batches_hold_pairs_of_similar_length_come_in_random_order_and_are_others_in_every_epoch():
     lengths = np.random.default_rng(0).integers(1, 100, 2_000)
-    batches = [[row for _, row in batch] for batch in LengthBatches(lengths, 20, seed=0)]
+    sampler = LengthBatches(lengths, 20, seed=0)
+    batches = [[row for _, row in batch] for batch in sampler]
     padding = sum(len(batch) * lengths[batch].max() for batch in batches) / lengths.sum()
     shuffled = np.random.default_rng(1).permutation(2_000).reshape(-1, 20)
     assert padding < 1.1 < sum(20 * lengths[batch].max() for batch in shuffled) / lengths.sum()
     means = [lengths[batch].mean() for batch in batches]
     assert means != sorted(means)
+    sampler.set_epoch(1)
+    assert not {*map(frozenset, batches)} & {frozenset(row for _, row in batch) for batch in sampler}
 
 
 @pytest.mark.parametrize(("pairs", "processes"), [(60, 2), (61, 3), (1, 2)])

@@ -28,8 +28,6 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
 
 
 def test_an_absent_device_and_for_a_training_one_of_several_are_refused(two_cards):
-    with pytest.raises(UsageError, match="this machine has no --device cuda"):
-        settings(device="cuda").check()
     two_cards()
     assert devices()[:4] == ["cpu", "cuda", "cuda:0", "cuda:1"] and check_device("cuda:1") == "cuda:1"
     with pytest.raises(UsageError, match=r"no --device cuda:2 \(did you mean cuda:1\? One of cpu, cuda, cuda:0"):

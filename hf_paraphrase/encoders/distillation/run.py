@@ -91,7 +91,10 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     vectors = []
     for path, teacher in zip(settings.teachers, teachers, strict=True):
         target_ids = multilingual_target_ids if path in settings.multilingual_teacher else texts.target_text_ids
-        vectors.append(teacher_vectors(kept, path, teacher, texts, bf16=bf16, target_text_ids=target_ids))
+        center = settings.center_teachers
+        vectors.append(
+            teacher_vectors(kept, path, teacher, texts, bf16=bf16, target_text_ids=target_ids, center=center)
+        )
         log_unsupported_languages(path, vectors[-1], texts)
     del teachers
     arguments = run.arguments(
@@ -203,6 +206,7 @@ def _write(
         "languages": sorted(languages) or (["en"] if words and settings.split_contractions else []),
         "teacher_names": ", ".join(names),
         "bitext": bool(settings.bitext),
+        "centered": settings.center_teachers,
         "text_names": ", ".join(to_path(path).name for path in settings.texts),
         "by_language": by_language,
         "left_out": describe_left_out(texts.left_out),

@@ -112,6 +112,12 @@ class TeacherSettings(DecontaminationSettings):
         dataset=True,
     )
     teacher_lang: str = setting("the language of the teachers that --teacher names", "en", group=_LANGUAGES)
+    center_teachers: bool = setting(
+        "subtract from the vectors of each teacher their mean over the texts: for teachers whose cosines are all "
+        "high, such as multilingual-e5 (0.7 to 1)",
+        False,
+        group=_LANGUAGES,
+    )
     language_exponent: float = setting(
         "balance the languages of bitext: texts of smaller languages are repeated so that n texts count in "
         "proportion to n to this power; 1 does not repeat",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,25 +27,37 @@ if TYPE_CHECKING:
 
 TEXTS_PER_BLOCK = 2048
 _KEYS, _VECTORS = "keys.u64", "vectors.f16"
+_TEXTS_OF_MEAN = 1 << 16
 _TEXTS_OF_CHECK = 500
 
 
-@dataclass(frozen=True)
 class UnitVectors:
     """The unit vectors of texts by one teacher.
 
-    Attributes:
+    Args:
         matrix: The stored vectors (rows, dimension), usually memory-mapped.
         rows: The row of each text (texts,), -1 for a text without a vector.
+        center: Whether to subtract the mean vector.
     """
 
-    matrix: NDArray[np.float16]
-    rows: NDArray[np.int64]
+    def __init__(self, matrix: NDArray[np.float16], rows: NDArray[np.int64], *, center: bool = False) -> None:
+        self.matrix, self.rows = matrix, rows
+        self.dimension = int(matrix.shape[1])
+        self.mean: NDArray[np.float32] | None = None
+        if center:
+            used = np.unique(rows[rows >= 0])
+            sample = matrix[used[:: max(1, len(used) // _TEXTS_OF_MEAN)]]
+            nonzero = sample[sample.any(axis=1)]
+            self.mean = nonzero.mean(axis=0, dtype=np.float64).astype(np.float32) if len(nonzero) else None
 
     def take(self, text_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of texts by their ids (texts,) as (texts, dimension), zero for a text without one."""
         rows = self.rows[text_ids]
         vectors = self.matrix[rows].astype(np.float32)
+        if self.mean is not None:
+            # A zero vector, of a text with unknown words only, stays zero.
+            is_nonzero = vectors.any(axis=1, keepdims=True)
+            vectors = unit_rows(np.where(is_nonzero, vectors - self.mean, 0))
         vectors[rows < 0] = 0
         return vectors
 
@@ -62,7 +73,7 @@ class TeacherVectors:
         self.teachers = list(teachers)
         shares = np.array(weights or [1.0] * len(self.teachers))
         self.scales: list[np.float32] = list(np.sqrt(shares / shares.sum()).astype(np.float32))
-        self.sizes = [int(teacher.matrix.shape[1]) for teacher in self.teachers]
+        self.sizes = [teacher.dimension for teacher in self.teachers]
         self.are_partial = any((teacher.rows < 0).any() for teacher in self.teachers)
 
     def __len__(self) -> int:
@@ -82,6 +93,7 @@ def teacher_vectors(
     *,
     bf16: bool,
     target_text_ids: NDArray[np.int64] | None = None,
+    center: bool = False,
 ) -> UnitVectors:
     """Return a teacher's unit vectors for texts; vectors missing in the folder are computed, longest texts first.
 
@@ -93,6 +105,7 @@ def teacher_vectors(
         bf16: Whether the teacher computes in bfloat16.
         target_text_ids: For each text, the id of the text whose vector it learns, -1 for none [default:
             `texts.target_text_ids`].
+        center: Whether to subtract the mean of the vectors.
     """
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
     store = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
@@ -111,7 +124,7 @@ def teacher_vectors(
     order = np.argsort(keys, kind="stable")
     rows = order[np.searchsorted(keys, texts.keys[target_text_ids], sorter=order).clip(max=len(keys) - 1)]
     matrix = np.memmap(store / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
-    return UnitVectors(np.asarray(matrix), np.where(target_text_ids < 0, -1, rows))
+    return UnitVectors(np.asarray(matrix), np.where(target_text_ids < 0, -1, rows), center=center)
 
 
 def log_unsupported_languages(teacher: str, vectors: UnitVectors, texts: Texts) -> None:

@@ -105,3 +105,10 @@ def test_ranking_is_the_cross_entropy_over_other_targets():
         cosines = torch.cosine_similarity(students[row], targets[others]) / 0.05
         expected += float(-cosines.log_softmax(0)[others.index(row)]) / 5
     assert float(ranking_objective(students, targets)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_mean_of_a_teacher_is_that_of_what_it_knows_and_the_unknown_stays_without_a_direction():
+    matrix = np.array([[1, 1, 0], [1, 0, 1], [0, 0, 0]], np.float16)
+    found = UnitVectors(matrix, np.array([0, 1, 2, -1]), center=True).take(np.arange(4))
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(found, [[0, half, -half], [0, -half, half], [0, 0, 0], [0, 0, 0]], atol=1e-6)

@@ -78,11 +78,6 @@ def trained(monkeypatch):
     monkeypatch.setattr(TuningRuns, "_train", training)
 
 
-def test_a_seed_that_is_named_twice_is_refused(data, tmp_path, capsys):
-    assert tune(data, tmp_path / "grid", "--seeds", 0, 1, 0) == 2
-    assert "--seeds names a seed twice" in capsys.readouterr().err and not (tmp_path / "grid").exists()
-
-
 def test_equal_dev_scores_choose_nothing_which_is_logged(data, tmp_path, trained, capsys):
     for keep, is_equal in {"different": True, "quality>0.5": False}.items():
         assert tune(data, tmp_path / keep, "--keep", keep, "--seeds", 0) == 0

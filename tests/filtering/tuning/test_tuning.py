@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from datasets import ClassLabel, Features, Value
-from small_runs import random_sentences
+from small_runs import random_sentences, table_cells
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
@@ -173,27 +173,21 @@ def compared(grid):
     }
 
 
-def cells_of(table):
-    return [
-        [cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines() if "---" not in line
-    ]
-
-
 def test_a_filter_has_one_row_with_means_over_the_data_sets_that_it_selects_from(grid, compared):
-    header, random, bleu = cells_of(format_filters(compared, ["news"], ["avg"], True))
+    header, random, bleu = table_cells(format_filters(compared, ["news"], ["avg"], True))
     assert header == ["filter", "avg: dev", "avg: test", *JUDGED]
     assert random == ["random", "51.0", "41.0", "", "", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
     assert bleu[3:] == ["+4.0 [+2.9, +5.1]", "holds", "fails"]
     cell = Cell("web", "avg", "random", "")
     more = {**compared, ("avg", "random", "web"): ComparedCell(cell, [run(0, 90.0, 80.0)], grid[RANDOM])}
-    _, random, bleu = cells_of(format_filters(more, ["news", "web"], ["avg"], True))
+    _, random, bleu = table_cells(format_filters(more, ["news", "web"], ["avg"], True))
     assert random[:3] == ["random", "70.5", "60.5"] and bleu[:3] == ["bleu (1 of 2 data sets)", "71.0", "45.0"]
 
 
 def test_a_cell_has_its_pairs_epochs_and_spread_and_a_difference_corrected_for_all_cells(grid, compared):
-    _, random, bleu = cells_of(format_cells(compared.values(), True))
+    _, random, bleu = table_cells(format_cells(compared.values(), True))
     assert random[:6] == ["random", "news", "avg", "–", "40", "2 2"] and random[-1] == ""
     assert [bleu[3], *bleu[6:]] == ["bleu>1", "71.0 ± 1.4", "45.0 ± 1.4", "+4.0 [+2.9, +5.1]", "holds", "fails"]
     low = ComparedCell(LOW, grid[LOW], grid[RANDOM], NOTHING)
     # Student's t with nine degrees of freedom for two comparisons: 2.685.
-    assert cells_of(format_cells([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"
+    assert table_cells(format_cells([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"

@@ -13,7 +13,6 @@ from torch.nn import functional
 
 from hf_paraphrase.studies.sdae.trainer import DEV_EPOCH, SdaeCollator, SdaeTrainer, WordNoise, encode_sentences
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.batches import LengthBatches
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -52,19 +51,6 @@ def test_words_are_deleted_and_bigrams_swapped_with_the_probabilities():
     bigrams = noisy[:, :50].reshape(400, 25, 2)
     assert (noisy[:, 50] == 50).all() and (np.sort(bigrams, axis=2) == words[:50].reshape(25, 2)).all()
     assert 0.28 < (bigrams[:, :, 0] > bigrams[:, :, 1]).mean() < 0.32
-
-
-def test_an_epoch_is_every_sentence_once_in_batches_of_like_length_and_in_another_order_each_time():
-    lengths = np.random.default_rng(0).integers(2, 40, 1000)
-    batches = LengthBatches(lengths, 8, seed=5)
-    first = [[number for _, number in items] for items in batches]
-    assert sorted(number for items in first for number in items) == list(range(1000))
-    spreads = [np.ptp(lengths[items]) for items in first]
-    assert np.mean(spreads) < 5 and len({tuple(lengths[items]) for items in first[:20]}) > 5
-    again = [[number for _, number in items] for items in LengthBatches(lengths, 8, seed=5)]
-    batches.set_epoch(1)
-    assert again == first != [[number for _, number in items] for items in batches]
-    assert {epoch for items in batches for epoch, _ in items} == {1}
 
 
 def rows_of(batch):
