@@ -1,4 +1,6 @@
-"""Detects texts that an encoder cannot read: in a script that its card does not list, or of mostly unknown words.
+"""Detects texts that an encoder cannot read: in a script or language that its card does not list, or of unknown words.
+
+Of languages in Latin script, those of the multilingual encoder are detected, by their function words.
 
 The embeddings of such texts depend only on their digits and punctuation, so all of them are similar.
 """
@@ -19,7 +21,7 @@ from .backends.base import Backend, TokenBackend
 
 MAX_FRACTION = 0.1
 """The fraction of unreadable texts above which the user is warned."""
-_SAMPLE, _TEXTS = 64, 4096
+_SAMPLE, _TEXTS, _CHARACTERS = 64, 4096, 200
 _LOGGER = logging.getLogger(__name__)
 _SCRIPTS = {
     "CYRILLIC": "ab av ba be bg ce cv kk ky mk mn ru sr tg tt uk",
@@ -53,6 +55,24 @@ _SCRIPTS_OF = {
     code: {script for script, codes in _SCRIPTS.items() if code in codes.split()}
     for code in " ".join(_SCRIPTS.values()).split()
 }
+_FUNCTION_WORDS = {
+    "en": "the of and to is that it you with was are as be this he at by have from or what not for on i my do in a",
+    "cs": "je nebo že jako jsem jsou když který která aby není také bylo jsme ale jeho před se si",
+    "da": "og jeg af ikke som på eller skal være hvad denne også det til mig kan",
+    "de": "und ein eine einen einem ist nicht mit auf das sich für ich sind wird werden oder zu wie dem",
+    "es": "una por con como está pero más muy que su sus este mi es",
+    "fi": "ja ei että oli mitä kun minun voi joka ovat mutta ole tämä myös hän olen onko minä minulle voidaan jos",
+    "fr": "les une est dans pour qui pas avec sur je il elle nous vous ce sont et au que deux",
+    "it": "che è della il di una sono gli nel nella alla con ho delle questo",
+    "nl": "het een niet dat ik voor met zijn aan maar ook naar deze wordt om te twee mijn",
+    "pl": "nie się na jest że jak ale czy są być jego przez dla tak od był lub po jako",
+    "pt": "uma é não um com ou pode são mais você isso está que em os ao por este dois",
+    "sv": "och att jag på är inte för av med som till ett från två när",
+    "tr": "bir bu ve için mı ile çok daha değil olarak gibi bana ne lütfen",
+}
+"""Frequent words of languages in Latin script."""
+_MANY_LANGUAGES = frozenset(["multilingual", "mul"])
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass
@@ -80,12 +100,15 @@ class LanguageCoverage:
     """Checks a sample of the texts that an encoder is given, and warns once if it cannot read many of them."""
 
     def __init__(self, folder: Path | None) -> None:
-        languages = [] if folder is None else read_card_languages(folder)
+        listed = [] if folder is None else read_card_languages(folder)
+        languages = {*listed} - _MANY_LANGUAGES
         self.scripts: set[str] = set()
         for language in languages:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
+        self.words, self.other_words = _divide_function_words(languages)
         # A user of a multilingual encoder has chosen it instead of the built-in one.
-        self.remedy = "Use an encoder of that language" + (", such as multilingual" if len(languages) < 2 else "")
+        is_multilingual = len(listed) > 1 or len(languages) < len(listed)
+        self.remedy = "Use an encoder of that language" + ("" if is_multilingual else ", such as multilingual")
         self.num_checked, self.has_warned = 0, False
 
     def check(self, backend: Backend, texts: Sequence[str]) -> None:
@@ -100,8 +123,9 @@ class LanguageCoverage:
             _LOGGER.warning("%s. %s", unreadable, self.remedy)
 
     def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
-        """Count the texts in a script that the card does not list, or of mostly unknown tokens."""
-        is_unreadable = np.array([self._has_other_script(text) for text in texts], np.bool_)
+        """Count the texts in a script or language that the card does not list, or of mostly unknown tokens."""
+        is_other = [self._has_other_script(text) or self._has_other_words(text) for text in texts]
+        is_unreadable = np.array(is_other, np.bool_)
         if isinstance(backend, TokenBackend) and texts:
             unknown_id, _ = backend.special_tokens()
             if unknown_id is not None:
@@ -119,8 +143,26 @@ class LanguageCoverage:
             return False
         if text.isascii():
             return "LATIN" not in self.scripts and any(map(str.isalpha, text))
-        letters = Counter(unicodedata.name(letter, "").split(" ")[0] for letter in text[:200] if letter.isalpha())
+        letters = Counter(
+            unicodedata.name(letter, "").split(" ")[0] for letter in text[:_CHARACTERS] if letter.isalpha()
+        )
         return bool(letters) and letters.most_common(1)[0][0] not in self.scripts
+
+    def _has_other_words(self, text: str) -> bool:
+        """Return whether a text has more function words of other languages than of the listed ones."""
+        words = {*_WORD.findall(text[:_CHARACTERS].lower())}
+        return len(words & self.other_words) > len(words & self.words)
+
+
+def _divide_function_words(languages: set[str]) -> tuple[set[str], set[str]]:
+    """Return the function words of languages, and the words that only other languages have.
+
+    If a language in Latin script has no list, no words: its own words would be words of other languages.
+    """
+    if not languages or not languages <= {*_FUNCTION_WORDS, *_SCRIPTS_OF}:
+        return set(), set()
+    own = {word for language in languages for word in _FUNCTION_WORDS.get(language, "").split()}
+    return own, set(" ".join(_FUNCTION_WORDS.values()).split()) - own
 
 
 def read_card_languages(folder: Path) -> list[str]:

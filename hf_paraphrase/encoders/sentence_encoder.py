@@ -271,7 +271,7 @@ class SentenceEncoder(EncoderInterfaces):
     # ----- texts to tokens and embeddings
 
     def tokenize(self, texts: Texts, prompt: str | None = None) -> dict[str, torch.Tensor]:
-        """Compute the token ids of texts as tensors.
+        """Compute the token ids of texts as tensors, without the default prompt.
 
         Returns:
             `input_ids` and `attention_mask` (texts, length). A static table returns the concatenated `input_ids`
@@ -279,7 +279,7 @@ class SentenceEncoder(EncoderInterfaces):
         """
         import torch
 
-        ids = self.token_ids(texts, prompt)
+        ids = self.token_ids(texts, prompt or "")
         if self.is_table:
             return {"input_ids": torch.from_numpy(ids.ids), "offsets": torch.from_numpy(ids.offsets[:-1])}
         tokens, mask = ids.padded(np.arange(len(ids.lengths)), self.tokenizer.pad_token_id or 0)

@@ -118,6 +118,8 @@ class Manifest:
             raise InputError(what, path=folder, remedy=_REMEDY)
         values = read_json_object(path)
         version = values.get("format", 1)
+        if not isinstance(version, int):
+            raise InputError(f"damaged: the format {version!r}", path=path, remedy=_REMEDY)
         if version > FORMAT:
             raise InputError("made by a newer version of hf-paraphrase", path=path, remedy="update hf-paraphrase")
         if version < FORMAT:

@@ -73,7 +73,9 @@ class ServeSettings(DeviceSettings):
     )
     writable: bool = setting("accept /add and /remove, which change the index", False, only_with="index")
     allowed_host: list[str] = setting(
-        "host names that requests may use, in addition to localhost and --host; * accepts all", []
+        "host names that requests and the web pages that send them may use, in addition to localhost and --host; * "
+        "accepts all names in requests",
+        [],
     )
 
 
@@ -308,7 +310,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "hf-paraphrase", ""
     timeout = 60
     disable_nagle_algorithm = True
-    _started = 0.0
+    _started, _is_allowed_page = 0.0, False
 
     def handle_one_request(self) -> None:
         """Answer the next request of the connection."""
@@ -321,7 +323,7 @@ class _Handler(BaseHTTPRequestHandler):
         return super().parse_request()
 
     def do_GET(self) -> None:
-        self._started = perf_counter()
+        self._started, self._is_allowed_page = perf_counter(), False
         try:
             self._send(HTTPStatus.OK, self._answer(self._body()))
         except UsageError as error:
@@ -332,15 +334,21 @@ class _Handler(BaseHTTPRequestHandler):
             log(f"{self.path}: {type(error).__name__}: {error}")
             self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server, which is in its log")
 
-    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuse a missing key, and an unlisted `Host`, as in requests of a web page (DNS rebinding)."""
+        """Refuse a missing key, an unlisted `Host` (DNS rebinding), and requests of web pages of unlisted hosts."""
         service = self.server.service
-        host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+        host = _read_host(f"//{self.headers.get('Host', '')}")
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
             raise RequestError(HTTPStatus.FORBIDDEN, f"the Host {host[:80]!r} is not allowed: see --allowed-host")
-        if service.api_key is not None and path != "/health":
+        # Browsers send requests of any page, and only hide the answers: a page could remove rows.
+        origin = self.headers.get("Origin")
+        if origin is not None and _read_host(origin) not in {host, *(service.allowed_hosts or ())} - {""}:
+            raise RequestError(HTTPStatus.FORBIDDEN, f"the Origin {origin[:80]!r} is not allowed: see --allowed-host")
+        self._is_allowed_page = origin is not None
+        # A browser asks for permission without the key.
+        if service.api_key is not None and path != "/health" and self.command != "OPTIONS":
             given = self.headers.get("Authorization", "").removeprefix("Bearer ")
             if not compare_digest(given.encode("utf-8", "replace"), service.api_key.encode()):
                 raise RequestError(HTTPStatus.UNAUTHORIZED, "a wrong API key, or none: send Authorization: Bearer KEY")
@@ -348,6 +356,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, data: bytes) -> Json | str:
         path = self.path.partition("?")[0]
         self._check_headers(path)
+        if self.command == "OPTIONS":
+            return {}
         if path.startswith("/v1/models/") and self.command == "GET":
             return self.server.service.model(unquote(path.removeprefix("/v1/models/")))
         routes = self.server.service.routes
@@ -400,6 +410,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; version=0.0.4" if is_text else "application/json")
         self.send_header("Content-Length", str(len(data)))
+        if self._is_allowed_page:
+            headers = " ".join(self.headers.get("Access-Control-Request-Headers", "").split())
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.send_header("Access-Control-Allow-Headers", headers)
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
@@ -407,6 +421,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *values: Any) -> None:
         """Log no requests: their texts may be private."""
+
+
+def _read_host(url: str) -> str:
+    """Return the host of a URL; a URL that is none, such as the origin `null`, is no host that is allowed."""
+    try:
+        return urlsplit(url).hostname or url.removeprefix("//")
+    except ValueError:
+        return url
 
 
 @contextmanager

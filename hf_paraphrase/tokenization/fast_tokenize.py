@@ -45,10 +45,11 @@ def state_of(backend: Any) -> tuple[Any, ...]:
     )
 
 
-def _state_of_normalizer(normalizer: Any) -> Any:
+def _state_of_normalizer(normalizer: Any, *, is_step: bool = False) -> Any:
     kind = type(normalizer).__name__
-    if kind == "Sequence":
-        return [_state_of_normalizer(normalizer[index]) for index in range(len(normalizer))]
+    # A sequence within a sequence returns itself as its only step.
+    if kind == "Sequence" and not is_step:
+        return [_state_of_normalizer(normalizer[index], is_step=True) for index in range(len(normalizer))]
     # The state of SentencePiece's normalizer is a table of 200 kB.
     return kind if kind == "Precompiled" else normalizer and normalizer.__getstate__()
 

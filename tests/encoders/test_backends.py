@@ -218,8 +218,9 @@ def test_calls_by_position_name_and_iterator_give_what_sentence_transformers_giv
     np.testing.assert_array_equal(encoder.encode(iter(texts)), encoder.encode(texts))
     unit = encoder.encode(texts, normalize_embeddings=True)
     np.testing.assert_array_equal(encoder.encode(texts, normalize=True), unit)
-    ours, expected = encoder.tokenize(texts), theirs.preprocess(texts)
-    assert {name: tuple(ours[name].shape) for name in ours} == {name: tuple(expected[name].shape) for name in ours}
+    for given in ([texts], [["a cat", "car"]], [["a cat", "car"], "in paris "]):
+        ours, expected = encoder.tokenize(*given), theirs.preprocess(*given)
+        assert {name: ours[name].tolist() for name in ours} == {name: expected[name].tolist() for name in ours}
     vectors = [side.encode(texts, output_value="token_embeddings") for side in (encoder, theirs)]
     for one, other in zip(*vectors, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)

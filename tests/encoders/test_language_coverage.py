@@ -8,7 +8,7 @@ import pytest
 from tiny_encoders import write_average
 
 from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
-from hf_paraphrase.encoders.language_coverage import read_card_languages
+from hf_paraphrase.encoders.language_coverage import LanguageCoverage, read_card_languages
 from hf_paraphrase.errors import UsageError
 
 ARABIC = [
@@ -37,6 +37,27 @@ def test_a_script_that_the_card_does_not_list_is_reported_once(caplog):
     assert len(warnings_of(caplog)) == 1
     multilingual.encode(["\u0939\u093f\u0928\u094d\u0926\u0940"])
     assert warnings_of(caplog)[1].endswith("Use an encoder of that language")
+
+
+GERMAN = ["Zwei Hunde spielen auf der Wiese.", "Ein Mann liest.", "Frau am Strand", "Das ist mein Auto."]
+
+
+def test_another_language_in_latin_script_is_reported_and_not_deduplicated(caplog, tmp_path):
+    SentenceEncoder().encode([GERMAN[0], *["The tour de France passes the villa of El Greco."] * 20])
+    SentenceEncoder("multilingual").encode(GERMAN)
+    assert warnings_of(caplog) == []
+    SentenceEncoder().encode(GERMAN)
+    assert "75% of the texts, such as `Zwei Hunde" in warnings_of(caplog)[0]
+    with pytest.raises(UsageError, match=r"75% of the texts, .*--force"):
+        deduplicate([f"{text} {number}" for text in GERMAN for number in range(10)])
+    (tmp_path / "README.md").write_text("---\nlanguage: ro\n---\n")
+    assert not LanguageCoverage(tmp_path).other_words
+
+
+def test_a_card_of_many_languages_lists_no_script(tmp_path):
+    (tmp_path / "README.md").write_text("---\nlanguage: multilingual\n---\n")
+    coverage = LanguageCoverage(tmp_path)
+    assert not coverage.scripts and not coverage.other_words and coverage.remedy.endswith("that language")
 
 
 def test_mostly_unknown_words_are_reported_without_a_card(tmp_path, caplog):

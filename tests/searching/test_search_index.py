@@ -170,6 +170,7 @@ def test_another_encoder_and_one_that_gives_nan_are_refused(folder, tmp_path):
     ("change", "message"),
     [
         (lambda folder: (folder / "index.json").unlink(), "not an index folder"),
+        (lambda folder: (folder / "index.json").write_text('{"format": "2"}'), "damaged: the format '2'"),
         (lambda folder: (segment_of(folder) / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
         (lambda folder: np.save(segment_of(folder) / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
         (lambda folder: (segment_of(folder) / "index.faiss").write_bytes(b"IwFl"), "faiss can read"),

@@ -371,10 +371,23 @@ def test_an_index_is_changed_over_http_and_an_index_that_grew_is_read_again(writ
 
 def test_a_foreign_host_and_a_wrong_key_are_refused(writable):
     url, _ = writable
-    assert ask(url, "/v1/models", Host="evil.example:80")[0] == 403
+    refused = [{"Host": "evil.example:80"}, {"Host": "[::"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+    for headers in refused:
+        assert ask(url, "/remove", {"ids": ["a"]}, **headers)[0] == 403
     assert (
         ask(url, "/v1/models", Authorization="Bearer no")[0] == 401 and ask(url, "/health", Authorization="")[0] == 200
     )
+
+
+def test_a_page_of_an_allowed_host_may_ask_and_read_the_answer(writable):
+    connection = connect(writable[0])
+    headers = {"Origin": "http://127.0.0.1:3000", "Access-Control-Request-Headers": "authorization,content-type"}
+    connection.request("OPTIONS", "/search", headers=headers)
+    answer = connection.getresponse()
+    assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "*") and answer.read()
+    assert answer.headers["Access-Control-Allow-Headers"] == "authorization,content-type"
+    connection.request("GET", "/health")
+    assert "Access-Control-Allow-Origin" not in connection.getresponse().headers
 
 
 def test_an_index_is_read_only_unless_it_is_asked_for(writable):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
 
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
@@ -46,6 +48,17 @@ def test_a_part_that_must_be_left_to_tokenizers_leaves_the_whole_to_it():
     assert lookup_for(tokenizer.backend_tokenizer) is None and lookup_for(subword.backend_tokenizer) is None
     ids = ids_of(tokenizer.backend_tokenizer, TEXTS, None)
     assert ids.lengths[1] == 0 and len(ids.lengths) == len(TEXTS)
+
+
+def test_a_normalizer_within_another_is_read():
+    backend = parts()[0].backend_tokenizer
+    tokenizer = json.loads(backend.to_str())
+    steps = [{"type": "Lowercase"}, {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFKC"}]}]
+    tokenizer["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    nested = Tokenizer.from_str(json.dumps(tokenizer))
+    assert state_of(nested) != state_of(backend)
+    expected = ids_of(nested, TEXTS, None).ids
+    np.testing.assert_array_equal(ids_of(nested, TEXTS, lookup_for(nested)).ids, expected)
 
 
 @pytest.mark.parametrize(
