@@ -27,6 +27,8 @@ from ..messages import sanitize_line
 from .text_blocks import kind_of_rows, plain_suffix
 
 SHARD = re.compile(r"(?P<split>\w+(\.\w+)*)-(?P<index>\d{5})-of-(?P<count>\d{5})(-[0-9a-f]+)?\.parquet")
+_NAMED_SHARD = re.compile(r"-of-\d{5}")
+"""In the metadata of a card: the card names some shards of a split."""
 ORDER = {"train": 0, "validation": 1, "test": 2}
 """The order of the splits of a folder; others follow by name."""
 RECORDS = ("provenance.json", "source_provenance.json", "skipped_lines.tsv")
@@ -156,7 +158,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
         split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
     }
     layout.files = {split: listed for split, listed in files.items() if listed}
-    layout.is_given = "-of-" in _card_head(path)
+    layout.is_given = _NAMED_SHARD.search(_card_head(path)) is not None
     if not layout.splits:
         remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
         raise InputError(_NO_FILES, path=path, remedy=remedy)

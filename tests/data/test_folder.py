@@ -155,3 +155,17 @@ def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path, damage):
     with pytest.raises(InputError, match="not a readable Parquet file") as caught:
         DataFolder(tmp_path).table("train", ["sentence1"])
     assert caught.value.path == str(path) and len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("tags", ["", "task_ids:\n- part-of-speech\n"])
+@pytest.mark.parametrize("pattern", ["data/*", "data/train-00000-of-00002.parquet"])
+def test_a_split_without_one_of_its_shards_is_refused_unless_the_card_names_the_others(tmp_path, tags, pattern):
+    write_split(tmp_path, "train", [pa.table({"text": [*"abcd"]})], pa.schema([("text", pa.string())]))
+    (tmp_path / "data/train-00000-of-00001.parquet").rename(tmp_path / "data/train-00000-of-00002.parquet")
+    head = f"data_files:\n  - split: train\n    path: {pattern}"
+    (tmp_path / "README.md").write_text(f"---\n{tags}configs:\n- config_name: default\n  {head}\n---\n")
+    if pattern == "data/*":
+        with pytest.raises(InputError, match=r"split `train` has 1 of 2 shards \(copy all\)"):
+            open_rows(tmp_path)
+    else:
+        assert open_rows(tmp_path).count() == 4
