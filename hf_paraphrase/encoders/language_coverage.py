@@ -1,6 +1,6 @@
 """Detects texts that an encoder cannot read: in a script or language that its card does not list, or of unknown words.
 
-Of languages in Latin script, those of the multilingual encoder are detected, by their function words.
+An encoder of English also detects the other languages of `multilingual` in Latin script, by their function words.
 
 The embeddings of such texts depend only on their digits and punctuation, so all of them are similar.
 """
@@ -149,19 +149,19 @@ class LanguageCoverage:
         return bool(letters) and letters.most_common(1)[0][0] not in self.scripts
 
     def _has_other_words(self, text: str) -> bool:
-        """Return whether a text has more function words of other languages than of the listed ones."""
+        """Return whether a text has more function words of other languages than of English."""
         words = {*_WORD.findall(text[:_CHARACTERS].lower())}
         return len(words & self.other_words) > len(words & self.words)
 
 
 def _divide_function_words(languages: set[str]) -> tuple[set[str], set[str]]:
-    """Return the function words of languages, and the words that only other languages have.
+    """Return the function words of English, and the words that only other languages have, for encoders of English.
 
-    If a language in Latin script has no list, no words: its own words would be words of other languages.
+    For other languages in Latin script there are none: their lists are too short to tell, say, Danish from Swedish.
     """
-    if not languages or not languages <= {*_FUNCTION_WORDS, *_SCRIPTS_OF}:
+    if languages - {*_SCRIPTS_OF} != {"en"}:
         return set(), set()
-    own = {word for language in languages for word in _FUNCTION_WORDS.get(language, "").split()}
+    own = {*_FUNCTION_WORDS["en"].split()}
     return own, set(" ".join(_FUNCTION_WORDS.values()).split()) - own
 
 

@@ -50,8 +50,15 @@ def test_another_language_in_latin_script_is_reported_and_not_deduplicated(caplo
     assert "75% of the texts, such as `Zwei Hunde" in warnings_of(caplog)[0]
     with pytest.raises(UsageError, match=r"75% of the texts, .*--force"):
         deduplicate([f"{text} {number}" for text in GERMAN for number in range(10)])
-    (tmp_path / "README.md").write_text("---\nlanguage: ro\n---\n")
-    assert not LanguageCoverage(tmp_path).other_words
+
+
+@pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]"])
+def test_words_are_compared_for_encoders_of_english_alone(tmp_path, languages):
+    (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
+    text, backend = ["Tom och jag har kaffe med"], SentenceEncoder().backend
+    assert not LanguageCoverage(tmp_path).find_unreadable(backend, text).num_unreadable
+    (tmp_path / "README.md").write_text("---\nlanguage: [en, zh]\n---\n")
+    assert LanguageCoverage(tmp_path).find_unreadable(backend, text).num_unreadable
 
 
 def test_a_card_of_many_languages_lists_no_script(tmp_path):
