@@ -72,7 +72,8 @@ _FUNCTION_WORDS = {
 }
 """Frequent words of languages in Latin script."""
 _MANY_LANGUAGES = frozenset(["multilingual", "mul"])
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<![.@\w])[^\W\d_]+")
+"""A word, but not the `com` of an address, which is Portuguese."""
 
 
 @dataclass

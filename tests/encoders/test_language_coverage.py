@@ -52,6 +52,11 @@ def test_another_language_in_latin_script_is_reported_and_not_deduplicated(caplo
         deduplicate([f"{text} {number}" for text in GERMAN for number in range(10)])
 
 
+def test_addresses_are_not_taken_for_portuguese():
+    addresses = [f"user{number}@mail{number}.com http://site{number}.com" for number in range(20)]
+    assert not SentenceEncoder().find_unreadable_texts(addresses).num_unreadable
+
+
 @pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]"])
 def test_words_are_compared_for_encoders_of_english_alone(tmp_path, languages):
     (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
