@@ -57,6 +57,15 @@ def test_addresses_are_not_taken_for_portuguese():
     assert not SentenceEncoder().find_unreadable_texts(addresses).num_unreadable
 
 
+def test_one_foreign_word_in_a_query_is_not_reported(caplog):
+    encoder = SentenceEncoder()
+    for query in ["when harry met sally case", "We've lost power.", "Mobile OS availability"]:
+        encoder.encode(query)
+    assert warnings_of(caplog) == []
+    encoder.encode("Dlaczego nie ma go jak na razie?")
+    assert "100% of the texts, such as `Dlaczego" in warnings_of(caplog)[0]
+
+
 @pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]"])
 def test_words_are_compared_for_encoders_of_english_alone(tmp_path, languages):
     (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
