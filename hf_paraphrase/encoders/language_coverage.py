@@ -106,7 +106,7 @@ class LanguageCoverage:
         self.scripts: set[str] = set()
         for language in languages:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
-        self.words, self.other_words = _divide_function_words(languages)
+        self.words, self.other_words = _divide_function_words({*listed})
         # A user of a multilingual encoder has chosen it instead of the built-in one.
         is_multilingual = len(listed) > 1 or len(languages) < len(listed)
         self.remedy = "Use an encoder of that language" + ("" if is_multilingual else ", such as multilingual")

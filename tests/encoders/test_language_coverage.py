@@ -66,7 +66,7 @@ def test_one_foreign_word_in_a_query_is_not_reported(caplog):
     assert "100% of the texts, such as `Dlaczego" in warnings_of(caplog)[0]
 
 
-@pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]"])
+@pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]", "[en, multilingual]"])
 def test_words_are_compared_for_encoders_of_english_alone(tmp_path, languages):
     (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
     text, backend = ["Tom och jag har kaffe med"], SentenceEncoder().backend
