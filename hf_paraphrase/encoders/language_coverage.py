@@ -72,7 +72,8 @@ _FUNCTION_WORDS = {
 }
 """Frequent words of languages in Latin script."""
 _MANY_LANGUAGES = frozenset(["multilingual", "mul"])
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<![.@\w])[^\W\d_]+")
+"""A word, but not the `com` of an address, which is Portuguese."""
 
 
 @dataclass
@@ -105,7 +106,7 @@ class LanguageCoverage:
         self.scripts: set[str] = set()
         for language in languages:
             self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
-        self.words, self.other_words = _divide_function_words(languages)
+        self.words, self.other_words = _divide_function_words({*listed})
         # A user of a multilingual encoder has chosen it instead of the built-in one.
         is_multilingual = len(listed) > 1 or len(languages) < len(listed)
         self.remedy = "Use an encoder of that language" + ("" if is_multilingual else ", such as multilingual")
@@ -124,8 +125,11 @@ class LanguageCoverage:
 
     def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
         """Count the texts in a script or language that the card does not list, or of mostly unknown tokens."""
-        is_other = [self._has_other_script(text) or self._has_other_words(text) for text in texts]
-        is_unreadable = np.array(is_other, np.bool_)
+        is_unreadable = np.array([self._has_other_script(text) for text in texts], np.bool_)
+        other_words = np.array([self._count_other_words(text) for text in texts], np.int64).clip(0)
+        # One word, as in the query `om puri`, may be a name.
+        if other_words.sum() > 1:
+            is_unreadable |= other_words > 0
         if isinstance(backend, TokenBackend) and texts:
             unknown_id, _ = backend.special_tokens()
             if unknown_id is not None:
@@ -148,10 +152,10 @@ class LanguageCoverage:
         )
         return bool(letters) and letters.most_common(1)[0][0] not in self.scripts
 
-    def _has_other_words(self, text: str) -> bool:
-        """Return whether a text has more function words of other languages than of English."""
+    def _count_other_words(self, text: str) -> int:
+        """Count the function words of other languages, less those of English."""
         words = {*_WORD.findall(text[:_CHARACTERS].lower())}
-        return len(words & self.other_words) > len(words & self.words)
+        return len(words & self.other_words) - len(words & self.words)
 
 
 def _divide_function_words(languages: set[str]) -> tuple[set[str], set[str]]:

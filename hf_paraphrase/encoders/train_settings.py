@@ -170,13 +170,16 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         read_initial_type = None
         if isinstance(self.initial_model, str | os.PathLike):
             read_initial_type = self._adopt_type(os.fspath(self.initial_model))
-        for option in list_option_names(EncoderOptions) if self.model_type in ENCODERS else ():
+        super().check()
+        self.model_type = read_initial_type or self.model_type
+        for option in list_option_names(EncoderOptions):
             if getattr(self, option) is not None and option not in self.kind.options:
+                if self.initial_model is not None:
+                    what = f"{flag(option)} is not for a model of type `{self.model_type}`"
+                    raise UsageError(what, remedy="leave it out")
                 able = [name for name in ENCODERS if option in get_architecture(name).options]
                 what = f"{flag(option)} is not for --model-type {self.model_type}"
                 raise UsageError(what, remedy=f"leave it out, or train {' or '.join(able)}")
-        super().check()
-        self.model_type = read_initial_type or self.model_type
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
             what = "--dropout, --word-dropout and --variational-dropout exclude each other"
             raise UsageError(what, remedy="give one of them")

@@ -96,7 +96,8 @@ class Service:
         index: The index of `/search`; it is read again when another process has changed it.
         writable: Whether `/add` and `/remove` are allowed.
         api_key: The bearer token that requests need; None for no token.
-        allowed_hosts: Accepted values of the header `Host`, without the port; None for all.
+        allowed_hosts: Accepted hosts of the headers `Host` and `Origin`, without the port; with `*` or None, all are
+            accepted in `Host`.
         array_reader: Reads token ids as input of `/v1/embeddings`; None refuses them.
     """
 
@@ -340,11 +341,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse a missing key, an unlisted `Host` (DNS rebinding), and requests of web pages of unlisted hosts."""
         service = self.server.service
         host = _read_host(f"//{self.headers.get('Host', '')}")
-        if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
+        if host and service.allowed_hosts is not None and not {host, "*"} & {*service.allowed_hosts}:
             raise RequestError(HTTPStatus.FORBIDDEN, f"the Host {host[:80]!r} is not allowed: see --allowed-host")
         # Browsers send requests of any page, and only hide the answers: a page could remove rows.
         origin = self.headers.get("Origin")
-        if origin is not None and _read_host(origin) not in {host, *(service.allowed_hosts or ())} - {""}:
+        if origin is not None and _read_host(origin) not in {host, *(service.allowed_hosts or ())} - {"", "*"}:
             raise RequestError(HTTPStatus.FORBIDDEN, f"the Origin {origin[:80]!r} is not allowed: see --allowed-host")
         self._is_allowed_page = origin is not None
         # A browser asks for permission without the key.
@@ -463,13 +464,14 @@ def _service(settings: ServeSettings) -> Service:
         name = settings.model or str(read_provenance(index.folder)["results"].get("encoder") or "encoder")
     encoder = SentenceEncoder.from_pretrained(name, device=settings.device) if index is None else index.encoder
     is_public = settings.host in ("0.0.0.0", "::") and not settings.allowed_host  # noqa: S104
-    hosts = {"localhost", "127.0.0.1", "::1", settings.host, *settings.allowed_host}
+    names = [settings.host, *settings.allowed_host, *(["*"] if is_public else [])]
+    hosts = {"localhost", "127.0.0.1", "::1", *(_read_host(name).lower() for name in names)}
     return Service(
         encoder,
         Path(name).resolve().name if Path(name).exists() else name,
         index,
         writable=settings.writable,
         api_key=os.environ.get(API_KEY) or None,
-        allowed_hosts=None if is_public or "*" in hosts else hosts,
+        allowed_hosts=hosts,
         array_reader=open_array_reader(settings.token_arrays, encoder) if settings.token_arrays else None,
     )

@@ -89,6 +89,8 @@ REQUESTS = {
     f"train-encoder --model-type gran --initial-distribution uniform {PAIRS}": "--initial-distribution is not for",
     f"train-encoder --loss contrastive {PAIRS}": "no column `label`",
     f"train-encoder --initial-model {{avg}} --dropout 0.1 --word-dropout 0.1 {PAIRS}": "exclude each other",
+    f"train-encoder --initial-model {{avg}} --cell gru {PAIRS}": "--initial-model and --cell exclude each other",
+    f"train-encoder --initial-model {{avg}} --variational-dropout 0.1 {PAIRS}": "is not for a model of type `avg`",
     f"train-encoder --initial-model {{onnx}} {PAIRS}": "an ONNX export cannot be trained",
     "train-supervised --model {onnx} --data {labelled} --output out": "a model of this kind cannot be trained",
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",

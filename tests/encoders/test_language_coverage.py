@@ -52,7 +52,21 @@ def test_another_language_in_latin_script_is_reported_and_not_deduplicated(caplo
         deduplicate([f"{text} {number}" for text in GERMAN for number in range(10)])
 
 
-@pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]"])
+def test_addresses_are_not_taken_for_portuguese():
+    addresses = [f"user{number}@mail{number}.com http://site{number}.com" for number in range(20)]
+    assert not SentenceEncoder().find_unreadable_texts(addresses).num_unreadable
+
+
+def test_one_foreign_word_in_a_query_is_not_reported(caplog):
+    encoder = SentenceEncoder()
+    for query in ["when harry met sally case", "We've lost power.", "Mobile OS availability"]:
+        encoder.encode(query)
+    assert warnings_of(caplog) == []
+    encoder.encode("Dlaczego nie ma go jak na razie?")
+    assert "100% of the texts, such as `Dlaczego" in warnings_of(caplog)[0]
+
+
+@pytest.mark.parametrize("languages", ["ro", "da", "[en, da]", "[da, ru]", "[en, multilingual]"])
 def test_words_are_compared_for_encoders_of_english_alone(tmp_path, languages):
     (tmp_path / "README.md").write_text(f"---\nlanguage: {languages}\n---\n")
     text, backend = ["Tom och jag har kaffe med"], SentenceEncoder().backend

@@ -40,7 +40,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
         ({"label": [0.5, 1.0]}, "label 0.5 of row 1 does not say"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
-        ({"score": [1.0, None]}, "the score of pair 2 is `None`"),
+        ({"score": [1.0, None]}, "/test: the score of pair 2 is missing"),
         ({"score": ["a", "b"]}, "the score of pair 1 is `a`, not a number"),
     ],
 )

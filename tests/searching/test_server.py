@@ -23,7 +23,7 @@ from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching.index import SearchIndex, build_index
 from hf_paraphrase.searching.request_body import MAX_TEXTS
-from hf_paraphrase.searching.server import MAX_BODY, Service, running
+from hf_paraphrase.searching.server import MAX_BODY, ServeSettings, Service, _service, running
 
 WORDS = [f"w{number}" for number in range(30)]
 CORPUS = pa.table(
@@ -377,6 +377,18 @@ def test_a_foreign_host_and_a_wrong_key_are_refused(writable):
     assert (
         ask(url, "/v1/models", Authorization="Bearer no")[0] == 401 and ask(url, "/health", Authorization="")[0] == 200
     )
+
+
+@pytest.mark.parametrize("others", [["*"], ["app.example", "SERVER.example"]])
+def test_pages_of_given_hosts_are_allowed_in_any_case_and_beside_all_hosts(encoder, others):
+    settings = ServeSettings(model=str(encoder.folder), allowed_host=["https://Page.example", *others])
+    with running(_service(settings)) as url:
+        for page, status in (
+            ("https://page.example", 200),
+            ("http://localhost:3000", 200),
+            ("http://evil.example", 403),
+        ):
+            assert ask(url, "/health", Host="server.example", Origin=page)[0] == status, page
 
 
 def test_a_page_of_an_allowed_host_may_ask_and_read_the_answer(writable):

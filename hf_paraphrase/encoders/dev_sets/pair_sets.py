@@ -118,7 +118,7 @@ def read_graded_folder(path: Path, split: str, *, is_given: bool = False) -> Gra
     """Read pairs with a column of scores from a file, or from a split of a data folder."""
     name, table = _read_pairs(path, split, find_score(list_columns(path)) or SCORE, is_given=is_given)
     first, second, values = (column.to_pylist() for column in table.columns)
-    return GradedSet(name, "graded", first, second, check_scores(values, path, f"split `{split}`"))
+    return GradedSet(name, "graded", first, second, check_scores(values, path, name))
 
 
 def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
@@ -130,7 +130,8 @@ def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
         except (TypeError, ValueError):
             scores[row] = np.nan
         if not np.isfinite(scores[row]):
-            what = f"{name}: the score of pair {row + 1} is `{value}`, not a number"
+            problem = "missing" if value is None else f"`{value}`, not a number"
+            what = f"{name}: the score of pair {row + 1} is {problem}"
             raise InputError(what, path=path, remedy="fix or remove the pair")
     return scores
 
