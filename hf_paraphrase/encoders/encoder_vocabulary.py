@@ -18,6 +18,7 @@ from ..artefacts.hub_models import fetched_folder, model_folder
 from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import ModelError, UsageError
+from ..inputs import temporary_folder
 from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
@@ -254,6 +255,7 @@ def read_initial_type(name: str | os.PathLike[str]) -> str:
 def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     """Return an encoder with a PyTorch module to train; its `folder` is the source of the model, if it exists."""
     import torch
+    from transformers import PreTrainedModel
 
     from .backends.onnx_graph import OnnxGraph
     from .backends.pooled_transformer import PooledTransformer
@@ -264,6 +266,15 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
             ENCODERS[str(model)]  # raises an error that lists the names
         model = SentenceEncoder.from_pretrained(model, device="cpu")
+    elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder | PreTrainedModel):
+        # A model of sentence-transformers.
+        source = _folder_of(getattr(model, "transformers_model", None))
+        with temporary_folder() as folder:
+            model.save_pretrained(folder)
+            model = SentenceEncoder.from_pretrained(folder, device="cpu")
+            # Read the tokenizer before the folder is removed.
+            model.to_torch()
+        model.folder = source
     if isinstance(model, SentenceEncoder):
         backend = model.to_torch().backend
         if not isinstance(backend, TorchModule) or isinstance(backend, OnnxGraph):

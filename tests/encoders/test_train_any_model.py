@@ -15,7 +15,7 @@ from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertModel, T5Config, T5EncoderModel
 
 from hf_paraphrase import train_encoder
-from hf_paraphrase.encoders import EncoderTrainer, SentenceEncoder, mine_hard_negatives
+from hf_paraphrase.encoders import EncoderTrainer, RankingLoss, SentenceEncoder, mine_hard_negatives
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.training.sparse_gradients import RowAdam
 
@@ -100,6 +100,11 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(lib
     again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_allclose(again.encode(texts), expected, atol=1e-5)
     assert again.max_seq_length == 8
+    # The object itself is as good as its folder.
+    more = EncoderTrainer(again, arguments(tmp_path / "more"), sentence_rows(), loss=RankingLoss())
+    np.testing.assert_allclose(more.encoder.encode(texts), expected, atol=1e-5)
+    more.train()
+    assert np.abs(more.encoder.encode(texts) - expected).max() > 1e-3
 
 
 def write_static(folder):
@@ -244,6 +249,13 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
     for option in [*wrong, *({name: float("nan")} for name in names)]:
         with pytest.raises(UsageError, match=f"^{list(option)[-1]} must be "):
             mine_hard_negatives(rows_of(first, second), Fixed(), **option)
+
+
+def test_a_model_of_transformers_with_a_method_encode_is_not_taken_for_one_of_sentence_transformers(tmp_path, bert):
+    model = BertModel.from_pretrained(bert)
+    model.encode = model.forward
+    trainer = EncoderTrainer(model, arguments(tmp_path), rows(), AutoTokenizer.from_pretrained(bert))
+    assert trainer.model.transformer is model
 
 
 def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
