@@ -230,7 +230,7 @@ def read_labelled(
 
 def _parse_score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
     try:
-        score = float(value)  # CSV files have texts
+        score = math.nan if "_" in str(value) else float(value)  # CSV files have texts, and Python reads `1_0` as 10
     except (TypeError, ValueError):
         score = math.nan
     if isinstance(value, bool) or not math.isfinite(score):

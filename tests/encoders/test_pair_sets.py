@@ -42,6 +42,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
         ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
         ({"score": [1.0, None]}, "/test: the score of pair 2 is missing"),
         ({"score": ["a", "b"]}, "the score of pair 1 is `a`, not a number"),
+        ({"score": ["1_0", "2"]}, "the score of pair 1 is `1_0`, not a number"),
     ],
 )
 def test_what_is_no_label_and_no_score_is_named_with_its_pair(tmp_path, columns, problem):

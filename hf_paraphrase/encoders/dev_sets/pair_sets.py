@@ -126,7 +126,8 @@ def check_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
     scores = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            scores[row] = float(value)
+            # Python reads `1_0` as 10.
+            scores[row] = np.nan if "_" in str(value) else float(value)
         except (TypeError, ValueError):
             scores[row] = np.nan
         if not np.isfinite(scores[row]):
